@@ -1,0 +1,351 @@
+#include "harness/tensor/fill.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "harness/tensor/convert.hpp"
+#include "harness/tensor/layout.hpp"
+#include "harness/tensor/poison.hpp"
+
+namespace parity {
+namespace {
+
+/// Keeps the permutation of the selector apart from the values of the same seed.
+constexpr std::uint64_t selector_key = 0x5e1ec7045e1ec704U;
+
+constexpr std::pair<std::string_view, Fill> fill_names[] = {
+    {"normal", Fill::normal},     {"uniform", Fill::uniform},   {"integer", Fill::integer},
+    {"selector", Fill::selector}, {"positive", Fill::positive}, {"cancelling", Fill::cancelling},
+    {"wide", Fill::wide},         {"overflow", Fill::overflow}, {"subnormal", Fill::subnormal},
+    {"nan_cone", Fill::nan_cone},
+};
+
+/// Which of an element's independent random blocks is meant. Part of the bits' definition: never renumber.
+enum class Purpose : std::uint32_t { value = 0, auxiliary = 1, position = 2, permutation = 3, nan = 4 };
+
+/// The tensor seen along its reduction: index = (outer * length + k) * inner + j; (outer, j) names a line.
+struct Axis {
+  std::int64_t length = 1;
+  std::int64_t inner = 1;
+
+  std::int64_t k(std::int64_t index) const { return index / inner % length; }
+  std::int64_t outer(std::int64_t index) const { return index / inner / length; }
+  std::int64_t line(std::int64_t index) const { return outer(index) * inner + index % inner; }
+};
+
+Axis axis_of(const Shape& shape, int reduction_axis) {
+  Axis axis;
+  if (reduction_axis < 0 || static_cast<std::size_t>(reduction_axis) >= shape.size()) return axis;
+  const auto a = static_cast<std::size_t>(reduction_axis);
+  axis.length = shape[a];
+  for (std::size_t d = a + 1; d < shape.size(); ++d) axis.inner *= shape[d];
+  return axis;
+}
+
+/// Everything a value may depend on.
+class Source {
+ public:
+  Source(const Tensor& tensor, const FillRequest& request)
+      : request_(request),
+        dtype_(tensor.dtype()),
+        axis_(axis_of(tensor.shape(), request.reduction_axis)),
+        integer_(integer_fill(request.reduction_length, request.accumulate, request.store, tensor.dtype())) {}
+
+  const Axis& axis() const { return axis_; }
+  FloatFormat format() const { return format_of(dtype_); }
+
+  PhiloxBlock random(std::int64_t index, Purpose purpose) const {
+    const std::uint64_t high =
+        (static_cast<std::uint64_t>(request_.stream) << 32) | static_cast<std::uint32_t>(purpose);
+    return philox(request_.seed, static_cast<std::uint64_t>(index), high);
+  }
+
+  double normal(std::int64_t index) const {
+    const PhiloxBlock r = random(index, Purpose::value);
+    return normal_quantile(uniform_open(r.word[0], r.word[1]));
+  }
+
+  double uniform(std::int64_t index) const {
+    const PhiloxBlock r = random(index, Purpose::value);
+    return 2.0 * uniform_open(r.word[0], r.word[1]) - 1.0;
+  }
+
+  /// Uniform in (1/2, 1) with a random sign.
+  double half_to_one(std::int64_t index) const {
+    const PhiloxBlock r = random(index, Purpose::value);
+    const double magnitude = 0.5 + 0.5 * uniform_open(r.word[0], r.word[1]);
+    return (r.word[2] & 1U) != 0 ? -magnitude : magnitude;
+  }
+
+  double integer(std::int64_t index) const {
+    if (request_.role == FillRole::left && !occupied(index)) return 0.0;
+    const PhiloxBlock r = random(index, Purpose::value);
+    const double magnitude = 1.0 + static_cast<double>(below(static_cast<std::uint64_t>(integer_.magnitude),
+                                                             r.word[0], r.word[1]));
+    return (r.word[2] & 1U) != 0 ? -magnitude : magnitude;
+  }
+
+ private:
+  /// One position in each of `nonzeros` blocks of the reduction, chosen by line and block.
+  bool occupied(std::int64_t index) const {
+    if (integer_.nonzeros >= axis_.length) return true;
+    const std::int64_t k = axis_.k(index);
+    // Block b is [b*K/n, (b+1)*K/n); the block of k is the last that starts at or before it.
+    const std::int64_t n = integer_.nonzeros;
+    const std::int64_t b = ((k + 1) * n - 1) / axis_.length;
+    const std::int64_t begin = b * axis_.length / n;
+    const std::int64_t end = (b + 1) * axis_.length / n;
+    const PhiloxBlock r = random(axis_.line(index) * n + b, Purpose::position);
+    return k == begin + static_cast<std::int64_t>(
+                            below(static_cast<std::uint64_t>(end - begin), r.word[0], r.word[1]));
+  }
+
+  const FillRequest& request_;
+  DType dtype_;
+  Axis axis_;
+  IntegerFill integer_;
+};
+
+/// Moves a value that the format could only hold as a subnormal (or zero) to the smallest normal number.
+double keep_normal(double value, double smallest) {
+  return std::fabs(value) < smallest ? std::copysign(smallest, value) : value;
+}
+
+/// Stores value(index) for every logical element, blocks in parallel.
+template <class Value>
+void generate(Tensor& tensor, Value&& value) {
+  const std::int64_t elements = tensor.elements();
+  const std::int64_t blocks = (elements + layout::block - 1) / layout::block;
+#pragma omp parallel if (blocks > 1)
+  {
+    std::vector<double> buffer(static_cast<std::size_t>(std::min(elements, layout::block)));
+#pragma omp for schedule(static)
+    for (std::int64_t b = 0; b < blocks; ++b) {
+      const std::int64_t begin = b * layout::block;
+      const std::int64_t count = std::min(elements - begin, layout::block);
+      for (std::int64_t i = 0; i < count; ++i) buffer[static_cast<std::size_t>(i)] = value(begin + i);
+      narrow_range(std::span<const double>(buffer).first(static_cast<std::size_t>(count)), tensor, begin);
+    }
+  }
+}
+
+template <class Value>
+void generate_normal_range(Tensor& tensor, Value&& value) {
+  const double smallest = smallest_normal(format_of(tensor.dtype()));
+  generate(tensor, [&](std::int64_t i) { return keep_normal(value(i), smallest); });
+}
+
+void fill_selector(Tensor& tensor, const FillRequest& request, const Source& source) {
+  if (request.role == FillRole::addend) return generate(tensor, [](std::int64_t) { return 0.0; });
+  if (request.role == FillRole::left) {
+    return generate_normal_range(tensor, [&](std::int64_t i) { return source.normal(i); });
+  }
+  // An output column copies one reduction position: a fresh permutation of the K positions for every K
+  // columns of a matrix, so that every position is used once N >= K. The columns are the last axis but the
+  // reduction's.
+  const Axis& axis = source.axis();
+  const Shape& shape = tensor.shape();
+  const auto length = static_cast<std::uint64_t>(axis.length);
+  const bool reduces_last = request.reduction_axis + 1 == static_cast<int>(shape.size());
+  const std::int64_t last_free = !reduces_last ? axis.inner : shape.size() > 1 ? shape[shape.size() - 2] : 1;
+  const auto columns = static_cast<std::uint64_t>(std::max<std::int64_t>(1, last_free));
+  const std::uint64_t key = request.seed ^ selector_key ^ (static_cast<std::uint64_t>(request.stream) << 32);
+  std::vector<std::int64_t> chosen(
+      axis.length == 0 ? 0 : static_cast<std::size_t>(tensor.elements() / axis.length));
+  for (std::size_t line = 0; line < chosen.size(); ++line) {
+    const std::uint64_t column = line % columns;
+    const std::uint64_t tweak = line / columns * (columns / length + 1) + column / length;
+    chosen[line] = static_cast<std::int64_t>(permute(column % length, length, key, tweak));
+  }
+  generate(tensor, [&](std::int64_t i) {
+    return axis.k(i) == chosen[static_cast<std::size_t>(axis.line(i))] ? 1.0 : 0.0;
+  });
+}
+
+void fill_cancelling(Tensor& tensor, const FillRequest& request, const Source& source) {
+  const FloatFormat format = source.format();
+  if (request.role == FillRole::addend) {
+    // The remainder of K/2 products, each off by about 2 ulp.
+    const double scale =
+        4.0 * unit_roundoff(format) * std::sqrt(static_cast<double>(request.reduction_length));
+    return generate_normal_range(tensor, [&](std::int64_t i) { return scale * source.normal(i); });
+  }
+  const Axis& axis = source.axis();
+  const std::int64_t distance = axis.length - axis.length / 2;
+  const double smallest = smallest_normal(format);
+  generate(tensor, [&](std::int64_t i) {
+    if (axis.k(i) < distance) return keep_normal(source.normal(i), smallest);
+    const double first = round_to(format, keep_normal(source.normal(i - distance * axis.inner), smallest));
+    if (request.role == FillRole::right) return first;
+    const PhiloxBlock r = source.random(i, Purpose::auxiliary);
+    const double ulps = static_cast<double>(1 + below(3, r.word[0], r.word[1]));
+    const double moved = ((r.word[2] & 1U) != 0 ? ulps : -ulps) * ulp_at(format, first);
+    return keep_normal(-(first + moved), smallest);
+  });
+}
+
+void fill_wide(Tensor& tensor, const FillRequest& request, const Source& source) {
+  const int range =
+      wide_exponent(request.reduction_length, request.accumulate, request.store, tensor.dtype());
+  generate_normal_range(tensor, [&](std::int64_t i) {
+    const PhiloxBlock r = source.random(i, Purpose::auxiliary);
+    const int exponent =
+        static_cast<int>(below(static_cast<std::uint64_t>(2 * range + 1), r.word[0], r.word[1])) - range;
+    return std::ldexp(source.normal(i), exponent);
+  });
+}
+
+void fill_overflow(Tensor& tensor, const FillRequest& request, const Source& source) {
+  const double accumulator = largest_finite(format_of(request.accumulate));
+  const double store = largest_finite(format_of(request.store));
+  const double k = static_cast<double>(std::max<std::int64_t>(1, request.reduction_length));
+  const bool straddle = accumulator / store >= 4.0;
+  // A product of two entries in +-(s/2, s) has standard deviation 7/12 s^2. When sums must stay finite,
+  // Hoeffding: P(|sum| > t) <= 2 exp(-t^2 / (2 K s^4)), with t = max/2 and s^2 = max/(16 sqrt(K)): 2
+  // exp(-32).
+  const double limit = std::min(accumulator, store);
+  const double square =
+      straddle ? store / (7.0 / 12.0) / std::sqrt(k) : std::max(limit / 16.0 / std::sqrt(k), limit / 2.0 / k);
+  const double own = largest_finite(source.format()) / 2.0;
+  const double addend = straddle ? store / 4.0 : limit / 8.0;
+  const double scale = std::min(own, request.role == FillRole::addend ? addend : std::sqrt(square));
+  generate(tensor, [&](std::int64_t i) { return scale * source.half_to_one(i); });
+}
+
+void fill_subnormal(Tensor& tensor, const FillRequest& request, const Source& source) {
+  const FloatFormat own = source.format();
+  const FloatFormat store = format_of(request.store);
+  const double own_floor = smallest_normal(own);
+  const double store_floor = std::max(own_floor, smallest_normal(store));
+  // magnitude in (1/2, 1) * 2^e around `floor`: from the format's last bit to a few binades above.
+  const auto tiny = [&](std::int64_t i, double floor, int precision) {
+    const PhiloxBlock r = source.random(i, Purpose::auxiliary);
+    const int exponent =
+        2 - static_cast<int>(below(static_cast<std::uint64_t>(precision + 1), r.word[0], r.word[1]));
+    return source.half_to_one(i) * std::ldexp(floor, exponent);
+  };
+  const Axis& axis = source.axis();
+  switch (request.role) {
+    case FillRole::left:
+      return generate(tensor, [&](std::int64_t i) {
+        return axis.line(i) % 2 == 0 ? tiny(i, store_floor, store.precision)
+                                     : tiny(i, own_floor, own.precision);
+      });
+    case FillRole::right: {
+      const double scale =
+          1.0 / std::sqrt(static_cast<double>(std::max<std::int64_t>(1, request.reduction_length)));
+      return generate(tensor, [&](std::int64_t i) {
+        const bool small = (source.random(i, Purpose::auxiliary).word[3] & 7U) == 0;
+        return small ? tiny(i, own_floor, own.precision) : keep_normal(scale * source.normal(i), own_floor);
+      });
+    }
+    case FillRole::addend:
+      return generate(tensor, [&](std::int64_t i) { return tiny(i, store_floor, store.precision); });
+  }
+}
+
+void place_nan(Tensor& tensor, const Source& source) {
+  if (tensor.elements() == 0 || !is_float(tensor.dtype())) return;
+  const PhiloxBlock r = source.random(0, Purpose::nan);
+  const std::uint64_t at = below(static_cast<std::uint64_t>(tensor.elements()), r.word[0], r.word[1]);
+  tensor.set_value(static_cast<std::int64_t>(at), std::numeric_limits<double>::quiet_NaN());
+}
+
+void fill_i32(Tensor& tensor, const FillRequest& request, const Source& source) {
+  if (request.fill == Fill::selector && request.role != FillRole::left)
+    return fill_selector(tensor, request, source);
+  if (request.fill == Fill::positive)
+    return generate(tensor, [&](std::int64_t i) { return std::fabs(source.integer(i)); });
+  generate(tensor, [&](std::int64_t i) { return source.integer(i); });
+}
+
+void fill_elements(Tensor& tensor, const FillRequest& request, const Source& source) {
+  if (tensor.dtype() == DType::i32) return fill_i32(tensor, request, source);
+  switch (request.fill) {
+    case Fill::normal:
+      return generate_normal_range(tensor, [&](std::int64_t i) { return source.normal(i); });
+    case Fill::uniform:
+      return generate_normal_range(tensor, [&](std::int64_t i) { return source.uniform(i); });
+    case Fill::integer:
+      return generate(tensor, [&](std::int64_t i) { return source.integer(i); });
+    case Fill::selector:
+      return fill_selector(tensor, request, source);
+    case Fill::positive:
+      return generate_normal_range(tensor, [&](std::int64_t i) { return std::fabs(source.normal(i)); });
+    case Fill::cancelling:
+      return fill_cancelling(tensor, request, source);
+    case Fill::wide:
+      return fill_wide(tensor, request, source);
+    case Fill::overflow:
+      return fill_overflow(tensor, request, source);
+    case Fill::subnormal:
+      return fill_subnormal(tensor, request, source);
+    case Fill::nan_cone:
+      generate_normal_range(tensor, [&](std::int64_t i) { return source.normal(i); });
+      if (request.holds_nan) place_nan(tensor, source);
+      return;
+  }
+}
+
+}  // namespace
+
+std::string_view name_of(Fill fill) {
+  for (const auto& [name, value] : fill_names) {
+    if (value == fill) return name;
+  }
+  return "?";
+}
+
+std::optional<Fill> parse_fill(std::string_view text) {
+  for (const auto& [name, value] : fill_names) {
+    if (name == text) return value;
+  }
+  return std::nullopt;
+}
+
+IntegerFill integer_fill(std::int64_t reduction_length, DType accumulate, DType store, DType input) {
+  const int precision = std::min(format_of(accumulate).precision, format_of(store).precision);
+  const std::int64_t budget = std::int64_t{1} << (precision - 1);
+  // Integers up to 2^precision of the input are exact: no limit below 4 for any dtype here.
+  const int largest = std::min(4, 1 << std::min(4, format_of(input).precision));
+  const std::int64_t length = std::max<std::int64_t>(1, reduction_length);
+  IntegerFill chosen{1, 1.0, 1};
+  for (int magnitude = largest; magnitude >= 1; --magnitude) {
+    const std::int64_t nonzeros = std::max<std::int64_t>(1, (budget - magnitude) / (magnitude * magnitude));
+    chosen.magnitude = magnitude;
+    chosen.nonzeros = std::min(nonzeros, length);
+    // Larger entries distinguish more; but with fewer than 16 terms a sum no longer mixes much.
+    if (chosen.nonzeros >= std::min<std::int64_t>(length, 16)) break;
+  }
+  chosen.density = static_cast<double>(chosen.nonzeros) / static_cast<double>(length);
+  return chosen;
+}
+
+int wide_exponent(std::int64_t reduction_length, DType accumulate, DType store, DType input) {
+  const FloatFormat own = format_of(input);
+  const double limit =
+      std::min(largest_finite(format_of(accumulate)), largest_finite(format_of(store))) / 2.0;
+  const double floor = std::max(smallest_normal(format_of(accumulate)), smallest_normal(format_of(store)));
+  const double terms = std::sqrt(static_cast<double>(std::max<std::int64_t>(1, reduction_length)));
+  for (int range = 20; range > 0; --range) {
+    const double largest_square = std::ldexp(1.0, 2 * range);
+    // E[4^e] for e uniform in {-range..range}; 8 standard deviations of the sum, and one product of 5.7 sigma
+    // each.
+    const double mean_square = (4.0 * largest_square - 1.0 / largest_square) / 3.0 / (2.0 * range + 1.0);
+    const bool fits = 8.0 * terms * mean_square + 32.0 * largest_square <= limit;
+    const bool normal =
+        0x1p-4 / largest_square >= floor && std::ldexp(0x1p-6, -range) >= smallest_normal(own);
+    if (fits && normal && std::ldexp(8.0, range) <= largest_finite(own)) return range;
+  }
+  return 0;
+}
+
+void fill_tensor(Tensor& tensor, const FillRequest& request) {
+  fill_elements(tensor, request, Source(tensor, request));
+  poison_pads(tensor, Poison::guard);
+}
+
+}  // namespace parity
