@@ -1,0 +1,102 @@
+#include "backends/cpu/cpu_backend.hpp"
+
+#include <fmt/format.h>
+
+#include <fstream>
+#include <thread>
+
+namespace parity {
+
+namespace {
+
+/// One emulated arithmetic, offered under a path name.
+struct EmulatedPath {
+  std::string path, summary;
+  DType input, accumulate;
+  std::vector<DType> stores;
+  Accumulation accumulation;
+};
+
+std::vector<EmulatedPath> emulated_paths() {
+  using Kind = SummationOrder::Kind;
+  const auto chain = [](Kind kind, std::int64_t width = 0) {
+    return Accumulation{{kind, width, 0}, MultiplyAdd::fused, {}};
+  };
+  const Accumulation hopper{{Kind::sequential, 0, 0}, MultiplyAdd::multi_term, {16, 25}};
+  const std::vector<DType> f32{DType::f32}, f16{DType::f16, DType::f32}, bf16{DType::bf16, DType::f32};
+  return {
+      {"sequential_f64", "one fp64 fma chain", DType::f64, DType::f64, {DType::f64}, chain(Kind::sequential)},
+      {"sequential_f32", "one fp32 fma chain", DType::f32, DType::f32, f32, chain(Kind::sequential)},
+      {"pairwise_f32", "a balanced tree", DType::f32, DType::f32, f32, chain(Kind::pairwise)},
+      {"blocked_f32", "chains of 32, added in sequence", DType::f32, DType::f32, f32,
+       chain(Kind::blocked, 32)},
+      {"split_k_f32", "4 contiguous parts", DType::f32, DType::f32, f32, chain(Kind::split_k, 4)},
+      {"strided_f32", "8 interleaved lanes, as SIMD", DType::f32, DType::f32, f32, chain(Kind::strided, 8)},
+      {"sequential_f16_f32", "one fp32 fma chain over fp16", DType::f16, DType::f32, f16,
+       chain(Kind::sequential)},
+      {"sequential_bf16_f32", "one fp32 fma chain over bf16", DType::bf16, DType::f32, bf16,
+       chain(Kind::sequential)},
+      {"tensor_core_f16_f32", "a Hopper tensor core: 16+1 terms, 25 bits, truncated", DType::f16, DType::f32,
+       f16, hopper},
+      {"tensor_core_bf16_f32", "the same over bf16", DType::bf16, DType::f32, bf16, hopper},
+  };
+}
+
+HostPath make_path(const OpTable& ops, const std::string& op, const EmulatedPath& emulated) {
+  Implementation implementation;
+  implementation.path = emulated.path;
+  implementation.op = op;
+  implementation.summary = "emulated on the CPU: " + emulated.summary;
+  implementation.input = emulated.input;
+  implementation.accumulate = emulated.accumulate;
+  implementation.stores = emulated.stores;
+  implementation.multiply = format_of(emulated.input);
+  implementation.knowledge = OrderKnowledge::declared;
+  ArithmeticModel& model = implementation.contract;
+  model.precision = {emulated.input, format_of(emulated.input), emulated.accumulate, emulated.accumulate,
+                     emulated.stores.front()};
+  model.accumulation = emulated.accumulation;
+  // The emulated arithmetic takes exp and tanh from the C library, which are within 1 ULP of fp64 before they
+  // are rounded to fp32: half an ULP and a little.
+  model.exp = model.tanh = model.sigmoid = {emulated.accumulate == DType::f64 ? 2.0 : 1.0, 0, 0};
+  implementation.replays = {model};
+  return {implementation, emulated_kernel(ops, model)};
+}
+
+std::string processor_name() {
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line);)
+    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
+  return "unknown processor";
+}
+
+class CpuBackend final : public Backend {
+ public:
+  explicit CpuBackend(const OpTable& ops) : ops_(ops) {}
+  std::string_view name() const override { return "cpu"; }
+
+  Result<std::vector<std::unique_ptr<Device>>> devices() override {
+    std::vector<HostPath> paths;
+    for (const char* op : {"gemm", "linear"})
+      for (const EmulatedPath& emulated : emulated_paths()) paths.push_back(make_path(ops_, op, emulated));
+    DeviceInfo info{"cpu:0", "cpu", "emulated arithmetic", "built in", "host", {}};
+    info.facts = {{"host", "processor", processor_name()},
+                  {"host", "threads", fmt::format("{}", std::thread::hardware_concurrency())},
+                  {"numerics", "subnormals", "kept"},
+                  {"numerics", "contraction", "as each path declares"}};
+    std::vector<std::unique_ptr<Device>> devices;
+    devices.push_back(make_host_device(std::move(info), std::move(paths)));
+    return devices;
+  }
+
+ private:
+  const OpTable& ops_;
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> make_cpu_backend(const OpTable& ops) {
+  return std::make_unique<CpuBackend>(ops);
+}
+
+}  // namespace parity

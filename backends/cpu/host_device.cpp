@@ -1,0 +1,178 @@
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstring>
+#include <new>
+
+#include "backends/cpu/cpu_backend.hpp"
+#include "harness/ladder/guarded_buffer.hpp"
+
+namespace parity {
+
+Result<HostMemory> HostMemory::create(const Program& program) {
+  HostMemory memory;
+  memory.specs_ = program.tensors;
+  for (TensorSpec& spec : memory.specs_) {
+    if (spec.strides.empty()) spec.strides = contiguous_strides(spec.shape);
+    const auto layout = guarded_layout(spec);
+    if (!layout) return tl::unexpected(layout.error());
+    try {
+      memory.buffers_.emplace_back(layout->total());
+    } catch (const std::bad_alloc&) {
+      return fail(ErrorKind::unsupported,
+                  fmt::format("tensor '{}': no memory for {} bytes", spec.name, layout->payload_bytes));
+    }
+    const std::span<std::byte> buffer(memory.buffers_.back());
+    fill_guard(buffer.first(layout->offset()), spec.dtype);
+    fill_guard(buffer.subspan(layout->behind()), spec.dtype);
+  }
+  return memory;
+}
+
+std::span<const std::byte> HostMemory::payload(TensorId id) const {
+  const auto index = static_cast<std::size_t>(id);
+  const std::size_t bytes = guarded_layout(specs_[index])->payload_bytes;
+  return std::span<const std::byte>(buffers_[index]).subspan(guard_bytes, bytes);
+}
+
+std::span<std::byte> HostMemory::payload(TensorId id) {
+  const std::span<const std::byte> bytes = std::as_const(*this).payload(id);
+  return {const_cast<std::byte*>(bytes.data()), bytes.size()};
+}
+
+Result<Tensor> HostMemory::tensor(TensorId id) const {
+  const TensorSpec& spec = specs_[static_cast<std::size_t>(id)];
+  auto tensor = Tensor::create(spec.dtype, spec.shape, spec.strides);
+  if (!tensor) return tensor;
+  std::ranges::copy(payload(id), tensor->bytes().begin());
+  return tensor;
+}
+
+Result<void> HostMemory::assign(TensorId id, const Tensor& tensor) {
+  const TensorSpec& spec = specs_[static_cast<std::size_t>(id)];
+  if (tensor.dtype() != spec.dtype || tensor.shape() != spec.shape ||
+      tensor.bytes().size() != payload(id).size())
+    return fail(ErrorKind::internal,
+                fmt::format("tensor '{}' is {} {}; the program has {} {}", spec.name, name_of(tensor.dtype()),
+                            to_string(tensor.shape()), name_of(spec.dtype), to_string(spec.shape)));
+  std::ranges::copy(tensor.bytes(), payload(id).begin());
+  return {};
+}
+
+std::vector<GuardDamage> HostMemory::guard_damage() const {
+  std::vector<GuardDamage> damage;
+  for (std::size_t i = 0; i < specs_.size(); ++i) {
+    const std::span<const std::byte> buffer(buffers_[i]);
+    const auto layout = guarded_layout(specs_[i]);
+    append_guard_damage(specs_[i], buffer.first(layout->offset()), buffer.subspan(layout->behind()), damage);
+  }
+  return damage;
+}
+
+namespace {
+
+class HostSession final : public Session {
+ public:
+  HostSession(Program program, HostMemory memory, std::vector<HostKernel> kernels)
+      : program_(std::move(program)), memory_(std::move(memory)), kernels_(std::move(kernels)) {}
+
+  Result<void> write(TensorId id, const Tensor& tensor) override { return memory_.assign(id, tensor); }
+  Result<Tensor> read(TensorId id) override { return memory_.tensor(id); }
+  Result<std::vector<GuardDamage>> check_guards() override { return memory_.guard_damage(); }
+
+  Result<RunTiming> run() override {
+    const auto start = std::chrono::steady_clock::now();
+    for (std::size_t i = 0; i < kernels_.size(); ++i)
+      if (auto ok = kernels_[i](program_.calls[i], program_, memory_); !ok) return tl::unexpected(ok.error());
+    return RunTiming{std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), {}};
+  }
+
+ private:
+  Program program_;
+  HostMemory memory_;
+  std::vector<HostKernel> kernels_;
+};
+
+class HostDevice final : public Device {
+ public:
+  HostDevice(DeviceInfo info, std::vector<HostPath> paths) : info_(std::move(info)) {
+    for (HostPath& path : paths) {
+      implementations_.push_back(std::move(path.implementation));
+      kernels_.push_back(std::move(path.kernel));
+    }
+  }
+
+  const DeviceInfo& info() const override { return info_; }
+  const std::vector<Implementation>& implementations() const override { return implementations_; }
+  Support supports(const Implementation&) const override { return {}; }
+  Support supports(const Implementation& implementation, const OpCall& call,
+                   const Program& program) const override {
+    return matches_precision(implementation, call, program);
+  }
+
+  Result<std::unique_ptr<Session>> load(const Program& program,
+                                        const std::vector<std::string>& paths) override {
+    std::vector<HostKernel> kernels;
+    for (std::size_t i = 0; i < program.calls.size(); ++i) {
+      const OpCall& call = program.calls[i];
+      const HostKernel* kernel = find(i < paths.size() ? paths[i] : "", call.op);
+      if (kernel == nullptr)
+        return fail(ErrorKind::unsupported, fmt::format("{} has no path '{}' for op '{}'", info_.id,
+                                                        i < paths.size() ? paths[i] : "", call.op));
+      kernels.push_back(*kernel);
+    }
+    auto memory = HostMemory::create(program);
+    if (!memory) return tl::unexpected(memory.error());
+    return std::make_unique<HostSession>(program, *std::move(memory), std::move(kernels));
+  }
+
+ private:
+  const HostKernel* find(const std::string& path, const std::string& op) const {
+    for (std::size_t i = 0; i < implementations_.size(); ++i)
+      if (implementations_[i].path == path && implementations_[i].op == op) return &kernels_[i];
+    return nullptr;
+  }
+
+  DeviceInfo info_;
+  std::vector<Implementation> implementations_;
+  std::vector<HostKernel> kernels_;
+};
+
+}  // namespace
+
+std::unique_ptr<Device> make_host_device(DeviceInfo info, std::vector<HostPath> paths) {
+  return std::make_unique<HostDevice>(std::move(info), std::move(paths));
+}
+
+HostKernel emulated_kernel(const OpTable& ops, const ArithmeticModel& model) {
+  return [&ops, model](const OpCall& call, const Program& program, HostMemory& memory) -> Result<void> {
+    const Op* op = ops.find(call.op);
+    if (op == nullptr) return fail(ErrorKind::internal, fmt::format("no op is called '{}'", call.op));
+    ArithmeticModel stored = model;
+    stored.precision.store = program.spec(call.outputs.at(0)).dtype;
+    const auto arithmetic = make_emulated_arithmetic(stored);
+    if (!arithmetic) return tl::unexpected(arithmetic.error());
+
+    std::vector<Tensor> held(call.inputs.size());
+    PortTensors ports(call.inputs.size(), nullptr);
+    for (std::size_t i = 0; i < call.inputs.size(); ++i) {
+      if (call.inputs[i] == no_tensor) continue;
+      auto tensor = memory.tensor(call.inputs[i]);
+      if (!tensor) return tl::unexpected(tensor.error());
+      held[i] = *std::move(tensor);
+      ports[i] = &held[i];
+    }
+    auto values = op->evaluate(**arithmetic, call.attributes, ports);
+    if (!values) return tl::unexpected(values.error());
+    for (std::size_t i = 0; i < call.outputs.size(); ++i) {
+      auto tensor = memory.tensor(call.outputs[i]);
+      if (!tensor) return tl::unexpected(tensor.error());
+      const Value stored_value = (*arithmetic)->store((*values)[i], tensor->dtype());
+      narrow(stored_value.v, *tensor);
+      if (auto ok = memory.assign(call.outputs[i], *tensor); !ok) return ok;
+    }
+    return {};
+  };
+}
+
+}  // namespace parity

@@ -1,0 +1,41 @@
+#pragma once
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "harness/ladder/backend.hpp"
+#include "harness/ladder/op.hpp"
+
+namespace parity {
+
+/// What one run left behind, on the host.
+struct RunResult {
+  std::map<TensorId, Tensor> tensors;  ///< every output and intermediate
+  RunTiming timing;
+};
+
+/// A Program loaded on a device with its inputs: run it as often as wanted. Outputs and intermediates are
+/// poisoned before each run.
+class Execution {
+ public:
+  static Result<Execution> load(Device& device, const Program& program, const std::vector<std::string>& paths,
+                                const std::map<TensorId, Tensor>& inputs);
+
+  /// Replaces inputs (same shapes and strides).
+  Result<void> write(const std::map<TensorId, Tensor>& inputs);
+  Result<RunResult> run();
+  /// Guard zones of every buffer, and pads of the given run's outputs.
+  Result<std::vector<GuardDamage>> damage(const RunResult& run);
+  /// Names of inputs whose bytes on the device are no longer those that were written.
+  Result<std::vector<std::string>> modified_inputs();
+
+ private:
+  Execution() = default;
+  Program program_;
+  std::unique_ptr<Session> session_;
+  std::map<TensorId, Tensor> inputs_;
+  std::map<TensorId, Tensor> poisoned_;
+};
+
+}  // namespace parity

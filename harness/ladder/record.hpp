@@ -1,0 +1,57 @@
+#pragma once
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/ladder/backend.hpp"
+#include "harness/numerics/judge.hpp"
+#include "harness/numerics/order_effects.hpp"
+
+namespace parity {
+
+/// One output of one op call, judged locally: the reference was fed with the device's own inputs.
+struct OutputRecord {
+  int call = 0;  ///< index of the op call in the Program
+  std::string op, path, tensor;
+  Shape shape;
+  DType dtype = DType::f32;
+  Contract contract;
+  Judgement judgement;
+};
+
+/// Reduction-order effects of one case; each absent when it was not measured, with the reason in `notes`.
+struct OrderEffects {
+  std::optional<Spread> run_to_run;        ///< repeated runs on the device
+  std::optional<Spread> batch_invariance;  ///< a row alone against the row in its batch
+  std::optional<Spread> permutation;       ///< the reduction axis permuted
+  std::optional<Spread> ensemble;          ///< emulated orders on the CPU
+  std::vector<std::string> notes;
+};
+
+/// Where a record comes from.
+struct Provenance {
+  std::string commit, version, flags, compiler, started;  ///< started: UTC, ISO 8601
+  std::map<std::string, std::string> inputs;              ///< user tensors by port: "file:tensor #hash"
+};
+
+/// One case on one path of one device.
+struct Record {
+  std::string case_text, stage, path;
+  int rung = 0;
+  DeviceInfo device;
+  Verdict verdict = Verdict::pass;
+  std::string reason;  ///< of anything but a pass: one sentence
+  std::vector<OutputRecord> outputs;
+  std::vector<GuardDamage> guard_damage;
+  std::map<std::string, std::string> input_hashes;  ///< tensor name -> content hash, hex
+  OrderEffects order;
+  std::vector<double> device_seconds, host_seconds;  ///< one per run
+  double judge_seconds = 0;
+  double flops = 0, bytes = 0;  ///< of one run
+  std::string repro;            ///< the command that runs this case again
+  Provenance provenance;
+};
+
+}  // namespace parity

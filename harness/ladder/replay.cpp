@@ -1,0 +1,141 @@
+#include "harness/ladder/replay.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "harness/tensor/fill.hpp"
+
+namespace parity {
+
+namespace {
+
+bool same_number(double a, double b) {
+  return a == b || (std::isnan(a) && std::isnan(b));
+}
+
+struct Extent {
+  std::int64_t batch = 1, rows = 1, cols = 1;
+};
+Extent extent_of(const Shape& shape) {
+  Extent extent;
+  if (!shape.empty()) extent.cols = shape.back();
+  if (shape.size() >= 2) extent.rows = shape[shape.size() - 2];
+  if (shape.size() >= 3) extent.batch = shape[shape.size() - 3];
+  return extent;
+}
+
+/// About `count` of 0..n-1: ends, tile borders, then seeded picks; sorted.
+std::vector<std::int64_t> pick(std::int64_t n, std::int64_t count, std::uint64_t seed) {
+  std::set<std::int64_t> chosen;
+  const auto add = [&](std::int64_t i) {
+    if (i >= 0 && i < n && static_cast<std::int64_t>(chosen.size()) < count) chosen.insert(i);
+  };
+  add(0), add(n - 1);
+  for (const std::int64_t tile : {128, 64, 16}) {
+    add(n / tile * tile), add(n / tile * tile - 1);  // where the tail begins
+    add(tile - 1), add(tile);
+  }
+  for (std::uint64_t i = 0; static_cast<std::int64_t>(chosen.size()) < std::min(n, count); ++i) {
+    const PhiloxBlock block = philox(seed, i, 0x73616d70);  // "samp": a counter of its own
+    add(static_cast<std::int64_t>(block.word[0]) % n);
+  }
+  return {chosen.begin(), chosen.end()};
+}
+
+/// The emulated output, stored, over all of it or the sub-problem of the given rows and columns.
+Result<Value> emulate(const CallResult& call, const ArithmeticModel& model, const ReplaySample& sample) {
+  ArithmeticModel stored = model;
+  stored.precision.store = call.got->dtype();
+  const auto arithmetic = make_emulated_arithmetic(stored);
+  if (!arithmetic) return tl::unexpected(arithmetic.error());
+  std::vector<Tensor> held;
+  PortTensors ports = call.inputs;
+  if (!sample.all()) {
+    auto restricted = call.op->restrict_to(*call.attributes, call.inputs, sample.rows, sample.cols);
+    if (!restricted)
+      return fail(ErrorKind::unsupported, "the op has no independent rows and columns to take a sample of");
+    held = *std::move(restricted);
+    for (std::size_t i = 0; i < ports.size(); ++i)
+      if (ports[i] != nullptr) ports[i] = &held[i];
+  }
+  auto values = call.op->evaluate(**arithmetic, *call.attributes, ports);
+  if (!values) return tl::unexpected(values.error());
+  const Value& value = (*values)[call.output];
+  if (!value.bits_known)
+    return fail(ErrorKind::unsupported,
+                "the result went through a function whose rounding is not known to the bit");
+  return (*arithmetic)->store(value, call.got->dtype());
+}
+
+}  // namespace
+
+ReplaySample choose_sample(const Shape& shape, std::int64_t most, std::uint64_t seed) {
+  const Extent extent = extent_of(shape);
+  const std::int64_t per_batch = std::max<std::int64_t>(1, most / std::max<std::int64_t>(1, extent.batch));
+  if (extent.rows * extent.cols <= per_batch) return {};
+  const auto side = static_cast<std::int64_t>(std::sqrt(static_cast<double>(per_batch)));
+  ReplaySample sample;
+  const std::int64_t rows = std::min(extent.rows, std::max<std::int64_t>(1, std::min(side, per_batch)));
+  sample.rows = pick(extent.rows, rows, seed);
+  sample.cols = pick(extent.cols, std::max<std::int64_t>(1, per_batch / rows), seed + 1);
+  return sample;
+}
+
+Result<ReplayResult> replay(const CallResult& call, const ArithmeticModel& model,
+                            const ReplaySample& sample) {
+  auto value = emulate(call, model, sample);
+  if (!value) return tl::unexpected(value.error());
+  ReplayResult result;
+  result.attempted = true;
+  result.model = to_string(model);
+  result.compared = value->size();
+  const Extent extent = extent_of(call.got->shape());
+  std::int64_t equal = 0;
+  for (std::int64_t b = 0; b < value->batch; ++b) {
+    for (std::int64_t r = 0; r < value->rows; ++r) {
+      const std::int64_t row = sample.rows.empty() ? r : sample.rows[static_cast<std::size_t>(r)];
+      for (std::int64_t c = 0; c < value->cols; ++c) {
+        const std::int64_t col = sample.cols.empty() ? c : sample.cols[static_cast<std::size_t>(c)];
+        const double want = value->v[static_cast<std::size_t>((b * value->rows + r) * value->cols + c)];
+        equal += same_number(call.got->value((b * extent.rows + row) * extent.cols + col), want);
+      }
+    }
+  }
+  result.equal = equal;
+  return result;
+}
+
+Result<ReplayResult> replay_best(const CallResult& call, const std::vector<ArithmeticModel>& models,
+                                 const ReplaySample& sample) {
+  ReplayResult best;
+  best.note = "the path declares no arithmetic that could be replayed";
+  for (const ArithmeticModel& model : models) {
+    auto result = replay(call, model, sample);
+    if (!result) return result;
+    if (!best.attempted || result->equal > best.equal) best = *std::move(result);
+    if (best.all_equal()) break;
+  }
+  return best;
+}
+
+std::vector<bool> replay_single_elements(const CallResult& call, const std::vector<ArithmeticModel>& models,
+                                         const std::vector<std::int64_t>& elements) {
+  const Extent extent = extent_of(call.got->shape());
+  std::vector<bool> equal(elements.size(), false);
+  for (std::size_t i = 0; i < elements.size(); ++i) {
+    const std::int64_t col = elements[i] % extent.cols;
+    const std::int64_t row = elements[i] / extent.cols % extent.rows;
+    const std::int64_t batch = elements[i] / extent.cols / extent.rows;
+    for (const ArithmeticModel& model : models) {
+      const auto value = emulate(call, model, {{row}, {col}});
+      if (value && same_number(value->v[static_cast<std::size_t>(batch)], call.got->value(elements[i]))) {
+        equal[i] = true;
+        break;
+      }
+    }
+  }
+  return equal;
+}
+
+}  // namespace parity

@@ -1,0 +1,41 @@
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "harness/ladder/backend.hpp"
+#include "harness/ladder/op.hpp"
+#include "harness/numerics/judge.hpp"
+
+namespace parity {
+
+/// One finished op call on the host: what went in, and output `output` as the device wrote it.
+struct CallResult {
+  const Op* op = nullptr;
+  const Attributes* attributes = nullptr;
+  PortTensors inputs;
+  std::size_t output = 0;
+  const Tensor* got = nullptr;
+};
+
+/// The rows and columns of an output that are replayed; both empty: all of it.
+struct ReplaySample {
+  std::vector<std::int64_t> rows, cols;
+  bool all() const { return rows.empty() && cols.empty(); }
+};
+/// Everything up to `most` elements; beyond that first and last rows and columns, borders of tiles (multiples
+/// of 16, 64 and 128 and their neighbours), tails, and seeded ones between.
+ReplaySample choose_sample(const Shape& shape, std::int64_t most, std::uint64_t seed);
+
+/// Evaluates the call in the emulated arithmetic of `model` and compares bits over the sample. Two NaNs are
+/// equal whatever their payload, and so are the two zeros.
+Result<ReplayResult> replay(const CallResult& call, const ArithmeticModel& model, const ReplaySample& sample);
+
+/// The best fit among `models`: the first whose bits are all equal, else the one with the most equal.
+Result<ReplayResult> replay_best(const CallResult& call, const std::vector<ArithmeticModel>& models,
+                                 const ReplaySample& sample);
+
+/// True per element (row-major index in the output) whose bits one of `models` reproduces.
+std::vector<bool> replay_single_elements(const CallResult& call, const std::vector<ArithmeticModel>& models,
+                                         const std::vector<std::int64_t>& elements);
+
+}  // namespace parity

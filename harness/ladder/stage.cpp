@@ -1,0 +1,14 @@
+#include "harness/ladder/stage.hpp"
+
+#include "harness/ladder/stages/matrix_stage.hpp"
+
+namespace parity {
+
+StageTable make_stage_table() {
+  std::vector<std::unique_ptr<const Stage>> stages;
+  stages.push_back(make_gemm_stage());
+  stages.push_back(make_linear_stage());
+  return StageTable(std::move(stages));
+}
+
+}  // namespace parity

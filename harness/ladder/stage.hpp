@@ -1,0 +1,56 @@
+#pragma once
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/ladder/case.hpp"
+#include "harness/ladder/op.hpp"
+#include "harness/ladder/program.hpp"
+
+namespace parity {
+
+/// A rung: a named builder of Programs. Stateless.
+class Stage {
+ public:
+  virtual ~Stage() = default;
+  virtual std::string_view name() const = 0;
+  virtual std::string_view summary() const = 0;
+  virtual int rung() const = 0;  ///< its place on the ladder, 1 is the lowest
+  virtual std::span<const Parameter> parameters() const = 0;
+
+  /// The Program of a case; an error when the dimensions do not fit together.
+  virtual Result<Program> build(const Case& c) const = 0;
+  /// Fills one input tensor of the case's Program (shape, strides and dtype are the spec's).
+  virtual Result<Tensor> fill(const Case& c, const Program& program, TensorId input) const = 0;
+  /// Sets the dimensions of `c` from tensors the user brings (by input name), so that build(c) fits them.
+  virtual Result<Case> bind(const Case& c, const std::map<std::string, Tensor>& inputs) const = 0;
+
+  /// Whether, with this case's fill and settings, every value before the store is exactly representable in
+  /// the accumulate format, in every order of summation. Then the result's bits are the contract.
+  virtual bool exact(const Case& c) const = 0;
+  /// A small healthy case of the same op and precision that shows which declared order a path follows: normal
+  /// data, the store `store`, no function whose bits are unknown.
+  virtual Case calibration(const Case& c, DType store) const = 0;
+};
+
+class StageTable {
+ public:
+  explicit StageTable(std::vector<std::unique_ptr<const Stage>> stages) : stages_(std::move(stages)) {}
+  const Stage* find(std::string_view name) const {
+    for (const auto& stage : stages_)
+      if (stage->name() == name) return stage.get();
+    return nullptr;
+  }
+  std::span<const std::unique_ptr<const Stage>> all() const { return stages_; }
+
+ private:
+  std::vector<std::unique_ptr<const Stage>> stages_;
+};
+
+/// The stages the command knows, lowest rung first.
+StageTable make_stage_table();
+
+}  // namespace parity
