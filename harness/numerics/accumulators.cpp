@@ -1,0 +1,78 @@
+#include "harness/numerics/accumulators.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace parity {
+
+void WorstList::offer(const WorstElement& element) {
+  const auto worse_than = [](const WorstElement& a, const WorstElement& b) {
+    return a.ratio > b.ratio || (a.ratio == b.ratio && a.index < b.index);
+  };
+  list_.insert(std::upper_bound(list_.begin(), list_.end(), element, worse_than), element);
+  if (list_.size() > capacity) list_.pop_back();
+}
+
+void UlpHistogram::add(const double* ulps, std::size_t count) {
+  constexpr std::size_t chunk = 256;
+  std::array<std::int32_t, chunk> bin;
+  for (std::size_t start = 0; start < count; start += chunk) {
+    const std::size_t n = std::min(chunk, count - start);
+    for (std::size_t i = 0; i < n; ++i) {
+      // Not negative, so the upper half without the sign is the exponent field. Bin 1 takes what is smaller.
+      const auto field = static_cast<std::int32_t>(std::bit_cast<std::uint64_t>(ulps[start + i]) >> 52);
+      const std::int32_t wanted = field - 1023 + 17;
+      const std::int32_t inside = wanted < 1 ? 1 : (wanted > 48 ? 48 : wanted);
+      bin[i] = ulps[start + i] > 0 ? inside : 0;
+    }
+    for (std::size_t i = 0; i < n; ++i) ++counts_[static_cast<std::size_t>(bin[i])][i % 4];
+  }
+}
+
+void UlpHistogram::add(const UlpHistogram& other) {
+  for (std::size_t b = 0; b < bins; ++b) {
+    for (std::size_t l = 0; l < 4; ++l) counts_[b][l] += other.counts_[b][l];
+  }
+}
+
+std::array<std::int64_t, UlpHistogram::bins> UlpHistogram::totals() const {
+  std::array<std::int64_t, bins> result{};
+  for (std::size_t b = 0; b < bins; ++b) {
+    for (const std::int64_t n : counts_[b]) result[b] += n;
+  }
+  return result;
+}
+
+double VectorSums::cosine() const {
+  if (got_got == 0 && want_want == 0) return 1;
+  if (got_got == 0 || want_want == 0) return 0;
+  return std::clamp(got_want / (std::sqrt(got_got) * std::sqrt(want_want)), -1.0, 1.0);
+}
+
+ColumnBand::ColumnBand(std::size_t columns)
+    : counts_(columns), z_(columns), z_outward_(columns), z_square_(columns) {}
+
+void ColumnBand::add(std::size_t column, const double* counts, const double* z, const double* z_outward,
+                     const double* z_square, std::size_t count) {
+  const auto accumulate = [column, count](std::vector<double>& to, const double* from) {
+    double* out = to.data() + column;
+    for (std::size_t i = 0; i < count; ++i) out[i] += from[i];
+  };
+  accumulate(counts_, counts);
+  accumulate(z_, z);
+  accumulate(z_outward_, z_outward);
+  accumulate(z_square_, z_square);
+}
+
+void ColumnBand::flush(ScopeSums* columns, ScopeSums* tiles) {
+  constexpr auto width = static_cast<std::size_t>(Measurement::tile);
+  for (std::size_t c = 0; c < z_.size(); ++c) {
+    const ScopeSums sums{counts_[c], z_[c], z_outward_[c], z_square_[c]};
+    columns[c].add(sums);
+    tiles[c / width].add(sums);
+  }
+  for (auto* values : {&counts_, &z_, &z_outward_, &z_square_})
+    std::fill(values->begin(), values->end(), 0.0);
+}
+
+}  // namespace parity

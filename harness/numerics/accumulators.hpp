@@ -1,0 +1,63 @@
+#pragma once
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "harness/numerics/error_statistics.hpp"
+#include "harness/numerics/statistics_pass.hpp"
+
+namespace parity {
+
+/// The worst few elements; equal ratios go to the smaller index.
+class WorstList {
+ public:
+  static constexpr std::size_t capacity = 8;
+  /// Elements at or below this ratio need not be offered.
+  double threshold() const { return list_.size() < capacity ? 0 : list_.back().ratio; }
+  void offer(const WorstElement& element);
+  const std::vector<WorstElement>& list() const { return list_; }
+
+ private:
+  std::vector<WorstElement> list_;  // sorted, worst first
+};
+
+/// The histogram of ErrorStatistics::ulp_histogram. Four counters a bin, so that equal neighbours do not wait
+/// for each other.
+class UlpHistogram {
+ public:
+  static constexpr std::size_t bins = 49;
+  void add(const double* ulps, std::size_t count);
+  void add(const UlpHistogram& other);
+  std::array<std::int64_t, bins> totals() const;
+
+ private:
+  std::array<std::array<std::int64_t, 4>, bins> counts_{};
+};
+
+/// What a cosine needs.
+struct VectorSums {
+  double got_want = 0, got_got = 0, want_want = 0;
+  void add(const VectorSums& other) {
+    got_want += other.got_want;
+    got_got += other.got_got;
+    want_want += other.want_want;
+  }
+  double cosine() const;  ///< 1 where both vectors are zero, 0 where only one is
+};
+
+/// Column sums of one band of sixteen rows, from which its tiles follow.
+class ColumnBand {
+ public:
+  explicit ColumnBand(std::size_t columns);
+  void add(std::size_t column, const double* counts, const double* z, const double* z_outward,
+           const double* z_square, std::size_t count);
+  /// Adds to one ScopeSums a column and one a tile of sixteen columns, and starts afresh.
+  void flush(ScopeSums* columns, ScopeSums* tiles);
+
+ private:
+  std::vector<double> counts_, z_, z_outward_, z_square_;
+};
+
+}  // namespace parity

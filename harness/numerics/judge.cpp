@@ -1,0 +1,181 @@
+#include "harness/numerics/judge.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "harness/numerics/element_kernel.hpp"
+
+namespace parity {
+namespace {
+
+using ReplayElements = std::function<std::vector<bool>(const std::vector<std::int64_t>&)>;
+
+std::string position(std::int64_t index, const Value& want) {
+  const std::int64_t row = index / want.cols % want.rows, column = index % want.cols;
+  if (want.batch == 1) return fmt::format("({}, {})", row, column);
+  return fmt::format("({}, {}, {})", index / (want.rows * want.cols), row, column);
+}
+
+/// Collects the reasons; the verdict is the gravest of them.
+class Opinion {
+ public:
+  explicit Opinion(Judgement& judgement) : judgement_(judgement) {}
+  void add(Verdict verdict, std::string reason) {
+    judgement_.verdict = worse(judgement_.verdict, verdict);
+    judgement_.reasons.push_back(std::move(reason));
+  }
+
+ private:
+  Judgement& judgement_;
+};
+
+void judge_non_finite(const Measurement& m, const Value& want, Opinion& opinion) {
+  const ErrorStatistics& s = m.statistics;
+  if (s.unwritten > 0) {
+    opinion.add(Verdict::fail, fmt::format("{} of {} elements never written, the first at {}", s.unwritten,
+                                           s.elements, position(m.first_unwritten, want)));
+  }
+  if (s.missing_nan > 0) {
+    opinion.add(Verdict::fail,
+                fmt::format("{} elements are finite where the reference is NaN", s.missing_nan));
+  }
+  if (s.unexpected_nonfinite > 0) {
+    opinion.add(Verdict::fail, fmt::format("{} elements are NaN or infinite where the reference is finite",
+                                           s.unexpected_nonfinite));
+  }
+}
+
+/// What is outside its bounds besides what has a reason of its own already.
+void judge_elements(const Measurement& m, const Value& want, const Contract& contract,
+                    const ReplayResult& replay, Opinion& opinion) {
+  const ErrorStatistics& s = m.statistics;
+  if (s.outside_hard == 0) return;
+  const WorstElement& worst = s.worst.front();
+  const std::string example =
+      fmt::format("worst at {}: got {:.9g}, want {:.9g}", position(worst.index, want), worst.got, worst.want);
+  if (wants_bits(contract)) {
+    opinion.add(Verdict::fail, fmt::format("{} of {} elements differ from the exact result; {}",
+                                           s.outside_hard, s.elements, example));
+    return;
+  }
+  opinion.add(Verdict::fail, fmt::format("{} of {} elements beyond the hard bound; {}", s.outside_hard,
+                                         s.elements, example));
+  if (replay.all_equal()) {
+    opinion.add(Verdict::fail,
+                fmt::format("reference and model disagree: the bits equal the replay ({}) and yet lie "
+                            "beyond the hard bound; one of the two is wrong",
+                            replay.model));
+  }
+}
+
+void judge_suspects(const Measurement& m, const Contract& contract, const ReplayResult& replay,
+                    bool replay_explains, const ReplayElements& replay_elements, Opinion& opinion) {
+  if (m.suspect_count == 0 || replay_explains) return;
+  const std::string outside =
+      fmt::format("{} elements outside the expected spread, inside the hard bound", m.suspect_count);
+  if (!replay_elements) {
+    opinion.add(Verdict::suspect, outside + "; no replay to explain them");
+    return;
+  }
+  const std::vector<bool> equal = replay_elements(m.suspects);
+  const auto explained = static_cast<std::int64_t>(std::count(equal.begin(), equal.end(), true));
+  const auto asked = static_cast<std::int64_t>(m.suspects.size());
+  if (explained == asked && equal.size() == m.suspects.size() && asked == m.suspect_count) return;
+  if (explained < asked) {
+    const bool known = contract.order_known || replay.confirmed;
+    opinion.add(known ? Verdict::fail : Verdict::suspect,
+                fmt::format("{}; replay gives other bits for {} of {}", outside, asked - explained, asked));
+    return;
+  }
+  opinion.add(Verdict::suspect, fmt::format("{}; only the first {} were replayed", outside, asked));
+}
+
+void judge_replay(const ReplayResult& replay, Opinion& opinion) {
+  if (!replay.attempted || !replay.confirmed || replay.equal == replay.compared) return;
+  opinion.add(Verdict::fail, fmt::format("bits differ from the confirmed order in {} of {} elements ({})",
+                                         replay.compared - replay.equal, replay.compared, replay.model));
+}
+
+void judge_aggregates(const Measurement& m, bool replay_explains, Judgement& judgement, Opinion& opinion) {
+  if (judgement.aggregates.empty() || replay_explains) return;
+  const AggregateFinding& worst = judgement.aggregates.front();
+  opinion.add(Verdict::fail, fmt::format("elements are within their bounds but together they are not: {}{}",
+                                         to_string(worst, m),
+                                         judgement.aggregates.size() > 1
+                                             ? fmt::format(" (and {} more)", judgement.aggregates.size() - 1)
+                                             : ""));
+}
+
+/// Where only aggregates are off, the place is theirs: the narrowest scope that all findings share, or the
+/// worst.
+void locate_by_aggregates(const Measurement& m, const Value& want, Judgement& judgement) {
+  if (judgement.location.wrong > 0 || judgement.aggregates.empty()) return;
+  const AggregateFinding& worst = judgement.aggregates.front();
+  const std::string text = to_string(worst, m);
+  judgement.location.pattern = fmt::format("{} (as an aggregate)", text.substr(0, text.find(':')));
+  ErrorLocation& l = judgement.location;
+  l.first_batch = l.last_batch = worst.batch;
+  l.first_row = 0, l.last_row = want.rows - 1, l.first_col = 0, l.last_col = want.cols - 1;
+  using Scope = AggregateFinding::Scope;
+  if (worst.scope == Scope::row) l.first_row = l.last_row = worst.index;
+  if (worst.scope == Scope::column) l.first_col = l.last_col = worst.index;
+  if (worst.scope == Scope::tensor) l.first_batch = 0, l.last_batch = want.batch - 1;
+  if (worst.scope == Scope::tile) {
+    l.first_row = worst.index / m.tile_columns * Measurement::tile;
+    l.first_col = worst.index % m.tile_columns * Measurement::tile;
+    l.last_row = std::min(l.first_row + Measurement::tile, want.rows) - 1;
+    l.last_col = std::min(l.first_col + Measurement::tile, want.cols) - 1;
+  }
+}
+
+}  // namespace
+
+Judgement judge(const Tensor& got, const Value& want, const Contract& contract, const ReplayResult& replay,
+                const ReplayElements& replay_elements) {
+  Judgement judgement;
+  judgement.replay = replay;
+  judgement.location.pattern = "none";
+  Opinion opinion(judgement);
+  if (got.elements() != want.size()) {
+    opinion.add(Verdict::fail, fmt::format("the result has {} elements, the reference {} ({} x {} x {})",
+                                           got.elements(), want.size(), want.batch, want.rows, want.cols));
+    return judgement;
+  }
+  if (got.dtype() != contract.store) {
+    opinion.add(Verdict::fail, fmt::format("the result is {}, the contract stores {}", name_of(got.dtype()),
+                                           name_of(contract.store)));
+    return judgement;
+  }
+  const bool exact = wants_bits(contract);
+  if (!exact && !want.tracked()) {
+    opinion.add(Verdict::untrusted, "the reference carries no error bounds: nothing can be judged");
+    return judgement;
+  }
+
+  const Measurement m = measure(got, want, contract);
+  judgement.statistics = m.statistics;
+  judgement.location = locate(m.wrong);
+  const bool replay_explains = replay.all_equal() && replay.compared == m.statistics.elements;
+  judge_non_finite(m, want, opinion);
+  judge_elements(m, want, contract, replay, opinion);
+  judge_suspects(m, contract, replay, replay_explains, replay_elements, opinion);
+  judge_replay(replay, opinion);
+  if (!exact) {
+    AggregateReport report = aggregate_report(m, got, want, contract);
+    judgement.aggregates = std::move(report.findings);
+    judgement.worst_aggregate = report.worst;
+    judge_aggregates(m, replay_explains, judgement, opinion);
+    locate_by_aggregates(m, want, judgement);
+  }
+  const double zeros = static_cast<double>(m.statistics.zeros_want);
+  if (exact && judgement.verdict == Verdict::pass &&
+      zeros > contract.untrusted_zero_fraction * static_cast<double>(m.statistics.elements)) {
+    opinion.add(Verdict::untrusted,
+                fmt::format("{} of {} reference elements are zero: equal bits prove little",
+                            m.statistics.zeros_want, m.statistics.elements));
+  }
+  return judgement;
+}
+
+}  // namespace parity

@@ -1,0 +1,59 @@
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/numerics/aggregates.hpp"
+#include "harness/numerics/arithmetic.hpp"
+#include "harness/numerics/contract.hpp"
+#include "harness/numerics/error_location.hpp"
+#include "harness/numerics/error_statistics.hpp"
+#include "harness/numerics/verdict.hpp"
+
+namespace parity {
+
+/// Compares bits with the emulated arithmetic.
+struct ReplayResult {
+  bool attempted = false;
+  std::string model;       ///< the model that fits best, as to_string(ArithmeticModel)
+  bool confirmed = false;  ///< this path was seen to follow that model on this device
+  std::int64_t compared = 0, equal = 0;
+  std::string note;  ///< why it was not attempted
+  bool all_equal() const { return attempted && compared > 0 && equal == compared; }
+};
+
+/// The judgement of one output.
+struct Judgement {
+  Verdict verdict = Verdict::pass;
+  std::vector<std::string> reasons;  ///< for people: why it is not a pass
+  ErrorStatistics statistics;
+  std::vector<AggregateFinding> aggregates;  ///< beyond the threshold
+  double worst_aggregate = 0;
+  ErrorLocation location;
+  ReplayResult replay;
+};
+
+/// Judges `got` (any strides; logical [batch, rows, cols] row-major, as `want`) by bounds and aggregates:
+/// numerics.md, section 5, steps 2 to 5 and, with contract.exact or an i32 store, the bits. `want` is the
+/// tracked value before the store rounding.
+/// - Beyond the hard bound, NaN or Inf not in the reference, a reference NaN missing, an element never
+/// written: fail.
+/// - Outside the expected spread, inside the hard bound: suspect; pass when the replay gives the same bits;
+/// fail
+///   when a known order (contract.order_known or replay.confirmed) does not.
+/// - `replay` is the finished comparison with the emulated arithmetic: with every bit of every element equal,
+///   suspects and aggregate findings are explained; when the model is confirmed, an unequal bit is a failure.
+///   Equal bits beyond the hard bound are a failure of the harness's own model and said to be that.
+/// - `replay_elements(indices)`, if given, replays single elements (true: equal bits) to decide suspects, up
+/// to
+///   Measurement::suspect_limit of them.
+/// - Aggregate findings that nothing explains: fail.
+/// A reference without bounds under a contract that needs them, or mostly zeros where the contract limits
+/// them: untrusted. A size that differs from the reference's: fail. No elements: pass with elements == 0.
+Judgement judge(
+    const Tensor& got, const Value& want, const Contract& contract, const ReplayResult& replay,
+    const std::function<std::vector<bool>(const std::vector<std::int64_t>&)>& replay_elements = {});
+
+}  // namespace parity
