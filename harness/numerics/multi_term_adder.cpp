@@ -1,0 +1,197 @@
+#include "harness/numerics/multi_term_adder.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+
+#include "harness/numerics/format_rounding.hpp"
+#include "harness/numerics/packed_panels.hpp"
+
+namespace parity {
+namespace {
+
+constexpr int columns = 16;             // output columns worked on at once
+constexpr std::int64_t row_chunk = 64;  // rows per task; their accumulators stay in cache
+constexpr int zero_exponent = -100000;  // of an operand that is zero: never the largest
+constexpr int lowest_exponent = -600;   // below any product of two fp32 numbers
+constexpr double smallest_normal_f32 = 0x1p-126;
+
+/// A number as significand in [1, 2) (or zero) and exponent.
+struct Split {
+  float significand = 0;
+  std::int32_t exponent = zero_exponent;
+};
+
+Split split(double x) {
+  if (x == 0 || !std::isfinite(x)) return {};
+  int exponent = 0;
+  const double fraction = std::frexp(x, &exponent);
+  return {static_cast<float>(2 * fraction), exponent - 1};
+}
+
+double power_of_two(int exponent) {  // -1022 .. 1023
+  return std::bit_cast<double>(static_cast<std::uint64_t>(1023 + exponent) << 52);
+}
+
+int exponent_of(double x) {  // of a normal number; -1023 for zero
+  return static_cast<int>((std::bit_cast<std::uint64_t>(x) >> 52) & 0x7ff) - 1023;
+}
+
+struct Operands {
+  PackedPanels<float, 1> a_significand;
+  PackedPanels<std::int32_t, 1> a_exponent;
+  PackedPanels<float, columns> b_significand;
+  PackedPanels<std::int32_t, columns> b_exponent;
+};
+
+/// Products whose significands have at most 24 bits, so that fp32 holds them, and whose aligned sum fits 31
+/// bits.
+bool fits_integers(const MultiTermAdder& adder, int multiply_precision) {
+  return multiply_precision <= 12 && adder.fraction_bits + 2 <= 30 &&
+         static_cast<std::int64_t>(adder.terms) << (adder.fraction_bits + 2) <= (std::int64_t{1} << 31);
+}
+
+double finish(double sum, int emax, int fraction_bits, bool flush) {
+  const double result = truncate_to_f32(sum * power_of_two(emax - fraction_bits));
+  return flush && std::fabs(result) < smallest_normal_f32 ? std::copysign(0.0, result) : result;
+}
+
+/// One step over `terms` products for 16 columns, in 32-bit integers. |significand product| < 4, so an
+/// aligned term is below 2^(fraction_bits + 2) and the caller's check keeps the sum below 2^31.
+inline void integer_step(const float* sa, const std::int32_t* ea, const float* sb, const std::int32_t* eb,
+                         std::int64_t terms, int fraction_bits, bool flush, double* __restrict accumulator) {
+  std::int32_t emax[columns];
+  std::int32_t sum[columns];
+  for (int c = 0; c < columns; ++c) {
+    emax[c] = std::max(lowest_exponent, exponent_of(accumulator[c]));
+    sum[c] = 0;
+  }
+  for (std::int64_t t = 0; t < terms; ++t) {
+    for (int c = 0; c < columns; ++c) emax[c] = std::max(emax[c], ea[t] + eb[t * columns + c]);
+  }
+  for (std::int64_t t = 0; t < terms; ++t) {
+    for (int c = 0; c < columns; ++c) {
+      // 2^(exponent - emax + F) as fp32 bits; a biased exponent below 1 is a scale of zero, far below one
+      // grid step.
+      const std::int32_t biased = std::max(ea[t] + eb[t * columns + c] - emax[c] + (fraction_bits + 127), 0);
+      const float scale = std::bit_cast<float>(biased << 23);
+      sum[c] += static_cast<std::int32_t>(sa[t] * sb[t * columns + c] * scale);  // toward zero
+    }
+  }
+  for (int c = 0; c < columns; ++c) {
+    const double aligned = std::trunc(accumulator[c] * power_of_two(fraction_bits - emax[c]));
+    accumulator[c] = finish(aligned + static_cast<double>(sum[c]), emax[c], fraction_bits, flush);
+  }
+}
+
+/// The same in fp64, for any adder: terms are integers below 2^(fraction_bits + 2), their sum is exact below
+/// 2^53.
+inline void general_step(const float* sa, const std::int32_t* ea, const float* sb, const std::int32_t* eb,
+                         std::int64_t terms, int fraction_bits, bool flush, double* __restrict accumulator) {
+  for (int c = 0; c < columns; ++c) {
+    int emax = std::max(lowest_exponent, exponent_of(accumulator[c]));
+    for (std::int64_t t = 0; t < terms; ++t) emax = std::max(emax, ea[t] + eb[t * columns + c]);
+    double sum = std::trunc(accumulator[c] * power_of_two(fraction_bits - emax));
+    for (std::int64_t t = 0; t < terms; ++t) {
+      const int shift = ea[t] + eb[t * columns + c] - emax + fraction_bits;
+      if (shift < -2) continue;  // below one grid step
+      sum += std::trunc(static_cast<double>(sa[t]) * sb[t * columns + c] * power_of_two(shift));
+    }
+    accumulator[c] = finish(sum, emax, fraction_bits, flush);
+  }
+}
+
+/// Rows [row, row + rows) x one panel of columns.
+template <bool Integer>
+void compute_tile(const MultiTermAdder& adder, const SummationPlan& plan, bool flush,
+                  const Operands& operands, std::int64_t row, std::int64_t rows, std::int64_t panel,
+                  double* total) {
+  std::array<double, row_chunk * columns> chain;
+  const float* sb = operands.b_significand.panel(panel);
+  const std::int32_t* eb = operands.b_exponent.panel(panel);
+  const std::int64_t block = 16 * adder.terms;  // keeps the panel's slice in the first-level cache
+  for (std::int64_t part = 0; part < plan.parts(); ++part) {
+    const std::int64_t end = plan.begin[static_cast<std::size_t>(part) + 1];
+    chain.fill(0);
+    for (std::int64_t first = plan.begin[static_cast<std::size_t>(part)]; first < end; first += block) {
+      const std::int64_t last = std::min(end, first + block);
+      for (std::int64_t r = 0; r < rows; ++r) {
+        const float* sa = operands.a_significand.panel(row + r);
+        const std::int32_t* ea = operands.a_exponent.panel(row + r);
+        for (std::int64_t k = first; k < last; k += adder.terms) {
+          const std::int64_t terms = std::min<std::int64_t>(adder.terms, last - k);
+          const auto step = Integer ? integer_step : general_step;
+          step(sa + k, ea + k, sb + k * columns, eb + k * columns, terms, adder.fraction_bits, flush,
+               chain.data() + r * columns);
+        }
+      }
+    }
+    for (std::int64_t i = 0; i < rows * columns; ++i) {
+      const double x = chain[static_cast<std::size_t>(i)];
+      double sum =
+          plan.parts() == 1 ? x : static_cast<float>(total[i] + x);  // fp32 sum: one rounding of an exact
+      if (flush && std::fabs(sum) < smallest_normal_f32) sum = std::copysign(0.0, sum);  // enough fp64 one
+      total[i] = sum;
+    }
+  }
+}
+
+std::vector<char> rows_with_special_values(const MatrixView<double>& m) {
+  std::vector<char> special(static_cast<std::size_t>(m.rows), 0);
+#pragma omp parallel for schedule(static) if (m.rows * m.cols > 32768)
+  for (std::int64_t i = 0; i < m.rows; ++i) {
+    for (std::int64_t k = 0; k < m.cols; ++k) {
+      if (!std::isfinite(m(i, k))) special[static_cast<std::size_t>(i)] = 1;
+    }
+  }
+  return special;
+}
+
+/// Elements with a NaN or Inf among their inputs: fp64 addition says which of NaN, Inf and -Inf it is.
+void patch_special_values(const MatrixView<double>& a, const MatrixView<double>& b, double* c) {
+  const std::vector<char> special_a = rows_with_special_values(a);
+  const std::vector<char> special_b = rows_with_special_values(transposed(b));
+  for (std::int64_t i = 0; i < a.rows; ++i) {
+    for (std::int64_t j = 0; j < b.cols; ++j) {
+      if (!special_a[static_cast<std::size_t>(i)] && !special_b[static_cast<std::size_t>(j)]) continue;
+      double sum = 0;
+      for (std::int64_t k = 0; k < a.cols; ++k) sum += a(i, k) * b(k, j);
+      c[i * b.cols + j] = sum;
+    }
+  }
+}
+
+}  // namespace
+
+void multi_term_matmul(const MultiTermAdder& adder, const SummationPlan& plan, int multiply_precision,
+                       bool flush, const MatrixView<double>& a, const MatrixView<double>& b, double* c) {
+  const auto significand = [](double x) { return split(x).significand; };
+  const auto exponent = [](double x) { return split(x).exponent; };
+  const MatrixView<double> bt = transposed(b);
+  const Operands operands{pack_rows<float, 1>(a, plan.permutation, significand),
+                          pack_rows<std::int32_t, 1>(a, plan.permutation, exponent),
+                          pack_rows<float, columns>(bt, plan.permutation, significand),
+                          pack_rows<std::int32_t, columns>(bt, plan.permutation, exponent)};
+  const bool integer = fits_integers(adder, multiply_precision);
+  const std::int64_t chunks = (a.rows + row_chunk - 1) / row_chunk;
+  const std::int64_t panels = operands.b_significand.panels();
+#pragma omp parallel for collapse(2) schedule(dynamic)
+  for (std::int64_t panel = 0; panel < panels; ++panel) {
+    for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
+      const std::int64_t row = chunk * row_chunk;
+      const std::int64_t rows = std::min(row_chunk, a.rows - row);
+      std::array<double, row_chunk * columns> total{};
+      const auto compute = integer ? compute_tile<true> : compute_tile<false>;
+      compute(adder, plan, flush, operands, row, rows, panel, total.data());
+      const std::int64_t width = std::min<std::int64_t>(columns, b.cols - panel * columns);
+      for (std::int64_t r = 0; r < rows; ++r) {
+        std::copy_n(total.data() + r * columns, width, c + (row + r) * b.cols + panel * columns);
+      }
+    }
+  }
+  patch_special_values(a, b, c);
+}
+
+}  // namespace parity

@@ -1,0 +1,280 @@
+// The tracked arithmetic: fp64 values with hard bound, systematic part, mean and variance of the rounding
+// error of a device with a given model (numerics.md, section 4).
+#include <algorithm>
+#include <cmath>
+
+#include "harness/numerics/accumulation_error.hpp"
+#include "harness/numerics/matrix_product.hpp"
+#include "harness/numerics/summation_order.hpp"
+#include "harness/numerics/tracked_matmul.hpp"
+#include "harness/numerics/value_access.hpp"
+
+namespace parity {
+namespace {
+
+constexpr double fp64_unit = 0x1p-53;
+
+/// One element with its error.
+struct Element {
+  double v = 0, hard = 0, systematic = 0, mean = 0, variance = 0;
+};
+
+Element element(const Value& x, std::int64_t index) {
+  const auto at = static_cast<std::size_t>(index);
+  // An input as loaded has no error arrays: it is what it is.
+  if (x.hard.empty()) return {x.v[at], 0, 0, 0, 0};
+  return {x.v[at], x.hard[at], x.systematic[at], x.mean[at], x.variance[at]};
+}
+
+Element scaled(const Element& x, double factor) {
+  const double magnitude = std::fabs(factor);
+  return {factor * x.v, magnitude * x.hard, magnitude * x.systematic, factor * x.mean,
+          factor * factor * x.variance};
+}
+
+Element sum(const Element& x, const Element& y) {
+  return {x.v + y.v, x.hard + y.hard, x.systematic + y.systematic, x.mean + y.mean, x.variance + y.variance};
+}
+
+/// Rounding of one result to the scratch format, the fp64 reference's own included.
+class ScratchRounding {
+ public:
+  explicit ScratchRounding(const ArithmeticModel& model) {
+    const FloatFormat format = format_of(model.precision.scratch);
+    unit_ = unit_roundoff(format);
+    eta_ = smallest_subnormal(format);
+    absolute_ = model.denormals == Denormals::preserve ? eta_ / 2 : 2 * smallest_normal(format);
+  }
+  double unit() const { return unit_; }
+
+  Element operator()(Element x) const {
+    const double unit = unit_ + fp64_unit;
+    x.hard += unit * (std::fabs(x.v) + x.hard) + absolute_;
+    x.variance += std::pow(0.41 * unit, 2) * x.v * x.v + eta_ * eta_ / 12;
+    return x;
+  }
+
+ private:
+  double unit_ = 0, eta_ = 0, absolute_ = 0;
+};
+
+/// Largest |f'| over [v - h, v + h].
+double lipschitz(Function function, double v, double h) {
+  switch (function) {
+    case Function::identity:
+      return 1;
+    case Function::relu:
+      return v + h < 0 ? 0 : 1;
+    case Function::leaky_relu_squared:
+      return std::max(2 * std::max(v + h, 0.0), 0.5 * std::max(h - v, 0.0));
+    case Function::sigmoid: {
+      const double s = evaluate(Function::sigmoid, -std::max(std::fabs(v) - h, 0.0));
+      return s * (1 - s);
+    }
+    case Function::tanh: {
+      const double t = std::tanh(std::max(std::fabs(v) - h, 0.0));
+      return 1 - t * t;
+    }
+    case Function::exp:
+      return std::exp(v + h);
+  }
+  return 1;
+}
+
+double derivative(Function function, double v) {
+  switch (function) {
+    case Function::identity:
+      return 1;
+    case Function::relu:
+      return v < 0 ? 0 : 1;
+    case Function::leaky_relu_squared:
+      return v > 0 ? 2 * v : v / 2;
+    default:
+      return lipschitz(function, v, 0);
+  }
+}
+
+class TrackedArithmetic final : public Arithmetic {
+ public:
+  explicit TrackedArithmetic(const ArithmeticModel& model) : model_(model), round_(model) {}
+
+  Value load(const Tensor& tensor) override { return load_value(tensor); }
+
+  Value matmul(const Value& a, bool transpose_a, const Value& b, bool transpose_b) override {
+    Value c = tracked_matmul(model_, a, transpose_a, b, transpose_b);
+    propagate(a, transpose_a, b, transpose_b, c);
+    const FloatFormat scratch = format_of(model_.precision.scratch);
+    if (scratch.precision < format_of(model_.precision.accumulate).precision) {
+      return map(c, [&](std::int64_t i) { return round_(element(c, i)); });
+    }
+    return c;
+  }
+
+  Value scale_add(double alpha, const Value& x, double beta, const Value* y) override {
+    const bool alpha_exact = std::fabs(alpha) == 1;
+    const bool beta_exact = std::fabs(beta) == 1;
+    return map(x, [&](std::int64_t i) {
+      Element left = scaled(element(x, i), alpha);
+      // One fma rounds the product of alpha only with the sum.
+      const bool rounds_left = !alpha_exact && !(model_.contract_epilogue && y != nullptr);
+      if (rounds_left) left = round_(left);
+      if (y == nullptr) return left;
+      Element right = scaled(element(*y, broadcast_index(x, *y, i)), beta);
+      if (!beta_exact) right = round_(right);
+      return round_(sum(left, right));
+    });
+  }
+
+  Value add(const Value& x, const Value& y) override { return scale_add(1, x, 1, &y); }
+
+  Value mul(const Value& x, const Value& y) override {
+    return map(x, [&](std::int64_t i) {
+      const Element a = element(x, i);
+      const Element b = element(y, broadcast_index(x, y, i));
+      const double va = std::fabs(a.v);
+      const double vb = std::fabs(b.v);
+      Element product;
+      product.v = a.v * b.v;
+      product.hard = va * b.hard + vb * a.hard + a.hard * b.hard;
+      product.systematic = va * b.systematic + vb * a.systematic + a.systematic * b.systematic;
+      product.mean = a.v * b.mean + b.v * a.mean + a.mean * b.mean;
+      product.variance = va * va * b.variance + vb * vb * a.variance + a.variance * b.variance;
+      return round_(product);
+    });
+  }
+
+  Value apply(Function function, const Value& x) override {
+    return map(x, [&](std::int64_t i) { return applied(function, element(x, i)); });
+  }
+
+  Value store(const Value& x, DType dtype) override {
+    const FloatFormat scratch = format_of(model_.precision.scratch);
+    if (!is_float(dtype)) {
+      return map(x, [&](std::int64_t i) {
+        Element e = element(x, i);
+        e.hard += 0.5;
+        return e;
+      });
+    }
+    const FloatFormat format = format_of(dtype);
+    const bool narrows = format.precision < scratch.precision || format.min_exponent > scratch.min_exponent ||
+                         format.max_exponent < scratch.max_exponent;
+    const bool nearest = model_.store_rounding_known && model_.store_rounding == Rounding::nearest_even;
+    const double unit = unit_roundoff(format) * (nearest ? 1 : 2);
+    const double absolute = smallest_subnormal(format) * (nearest ? 0.5 : 1);
+    return map(x, [&](std::int64_t i) {
+      Element e = element(x, i);
+      if (narrows) e.hard += std::max(unit * (std::fabs(e.v) + e.hard), absolute);
+      return e;
+    });
+  }
+
+ private:
+  template <class Body>
+  static Value map(const Value& x, const Body& body) {
+    Value result = make_value(x.batch, x.rows, x.cols);
+    for (auto* array : {&result.hard, &result.systematic, &result.mean, &result.variance}) {
+      array->resize(result.v.size());
+    }
+    for_each_element(x.size(), [&](std::int64_t i) {
+      const auto at = static_cast<std::size_t>(i);
+      const Element e = body(i);
+      result.v[at] = e.v;
+      if (!std::isfinite(e.v)) return;  // a NaN or Inf speaks for itself
+      result.hard[at] = e.hard;
+      result.systematic[at] = e.systematic;
+      result.mean[at] = e.mean;
+      result.variance[at] = e.variance;
+    });
+    return result;
+  }
+
+  Element applied(Function function, const Element& x) const {
+    if (function == Function::identity) return x;
+    Element y;
+    y.v = evaluate(function, x.v);
+    const double steepest = lipschitz(function, x.v, x.hard);
+    const double slope = derivative(function, x.v);
+    y.hard = steepest * x.hard;
+    y.systematic = std::min(steepest, lipschitz(function, x.v, x.systematic)) * x.systematic;
+    y.mean = slope * x.mean;
+    // At a kink the slope is that of one side; the steeper side within reach covers both.
+    y.variance = std::pow(function == Function::relu ? steepest : slope, 2) * x.variance;
+    if (function == Function::relu) return y;
+    if (function == Function::leaky_relu_squared) {
+      // h^2 = v^2 + 2 v e + e^2: the mean of e^2 is first order nowhere but at v = 0.
+      y.variance += 2 * x.variance * x.variance;
+      return round_(y);  // 1/4 is exact
+    }
+    const FunctionAccuracy& accuracy = accuracy_of(function);
+    const double ulp = std::max(accuracy.base_ulp + accuracy.slope_ulp * (std::fabs(x.v) + x.hard), 0.5);
+    const double own =
+        (2 * ulp * round_.unit() + 8 * fp64_unit) * (std::fabs(y.v) + y.hard) + accuracy.absolute;
+    y.hard += own;
+    y.systematic += own;
+    return y;
+  }
+
+  const FunctionAccuracy& accuracy_of(Function function) const {
+    if (function == Function::sigmoid) return model_.sigmoid;
+    return function == Function::tanh ? model_.tanh : model_.exp;
+  }
+
+  /// Adds what the operands' own errors do to c = a b; hard bounds also through the rounding of the sum.
+  void propagate(const Value& a, bool transpose_a, const Value& b, bool transpose_b, Value& c) const {
+    if (a.hard.empty() && b.hard.empty()) return;
+    const AccumulationError error = accumulation_error(model_, transpose_a ? a.rows : a.cols);
+    const auto magnitude = [](const std::vector<double>& x) {
+      return transformed(x, [](double e) { return std::fabs(e); });
+    };
+    const auto square = [](const std::vector<double>& x) {
+      return transformed(x, [](double e) { return e * e; });
+    };
+    const auto product = [&](const std::vector<double>& left, const std::vector<double>& right, double factor,
+                             std::vector<double>& into) {
+      if (left.empty() || right.empty()) return;
+      std::vector<double> sums(static_cast<std::size_t>(c.rows * c.cols));
+      for (std::int64_t batch = 0; batch < c.batch; ++batch) {
+        multiply(view(a, left, batch, transpose_a), view(b, right, batch, transpose_b), sums.data(), c.cols,
+                 false);
+        for (std::size_t i = 0; i < sums.size(); ++i) {
+          into[static_cast<std::size_t>(batch) * sums.size() + i] += factor * sums[i];
+        }
+      }
+    };
+    const auto propagate_linear = [&](const std::vector<double>& ea, const std::vector<double>& eb,
+                                      double factor, const std::vector<double>& va,
+                                      const std::vector<double>& vb, std::vector<double>& into) {
+      product(va, eb, factor, into);
+      product(ea, vb, factor, into);
+      product(ea, eb, factor, into);
+    };
+    const std::vector<double> ma = magnitude(a.v), mb = magnitude(b.v);
+    propagate_linear(a.hard, b.hard, 1 + 1.01 * error.hard_relative, ma, mb, c.hard);
+    propagate_linear(a.systematic, b.systematic, 1, ma, mb, c.systematic);
+    propagate_linear(a.mean, b.mean, 1, a.v, b.v, c.mean);
+    propagate_linear(a.variance, b.variance, 1, square(a.v), square(b.v), c.variance);
+    for (std::size_t i = 0; i < c.v.size(); ++i) {
+      if (std::isfinite(c.v[i])) continue;
+      for (auto* array : {&c.hard, &c.systematic, &c.mean, &c.variance}) (*array)[i] = 0;
+    }
+  }
+
+  template <class Body>
+  static std::vector<double> transformed(const std::vector<double>& x, const Body& body) {
+    std::vector<double> out(x.size());
+    std::transform(x.begin(), x.end(), out.begin(), body);
+    return out;
+  }
+
+  ArithmeticModel model_;
+  ScratchRounding round_;
+};
+
+}  // namespace
+
+std::unique_ptr<Arithmetic> make_tracked_arithmetic(const ArithmeticModel& model) {
+  return std::make_unique<TrackedArithmetic>(model);
+}
+
+}  // namespace parity

@@ -1,0 +1,50 @@
+#pragma once
+#include <cmath>
+#include <cstdint>
+
+#include "harness/numerics/arithmetic.hpp"
+
+namespace parity {
+
+/// The values of a tensor as an arithmetic's `load` returns them; no error arrays.
+Value load_value(const Tensor& tensor);
+
+/// A Value of the given sizes with `v` zero and no error arrays.
+Value make_value(std::int64_t batch, std::int64_t rows, std::int64_t cols);
+
+/// Index into y of the element that meets element `index` of x: y may have one row (a bias) or one batch.
+inline std::int64_t broadcast_index(const Value& x, const Value& y, std::int64_t index) {
+  if (y.size() == x.size()) return index;
+  const std::int64_t col = x.cols == 0 ? 0 : index % x.cols;
+  const std::int64_t row = x.cols == 0 ? 0 : index / x.cols % x.rows;
+  const std::int64_t batch = y.batch == 1 ? 0 : index / (x.rows * x.cols);
+  return (batch * y.rows + (y.rows == 1 ? 0 : row)) * y.cols + col;
+}
+
+/// f(x) in fp64; a NaN stays a NaN.
+inline double evaluate(Function function, double x) {
+  switch (function) {
+    case Function::identity:
+      return x;
+    case Function::relu:
+      return x < 0 ? 0 : x;
+    case Function::leaky_relu_squared:
+      return x > 0 ? x * x : x * x / 4;
+    case Function::sigmoid:
+      return 1 / (1 + std::exp(-x));
+    case Function::tanh:
+      return std::tanh(x);
+    case Function::exp:
+      return std::exp(x);
+  }
+  return x;
+}
+
+/// Calls body(i) for i in 0..n-1, in parallel when n is worth it.
+template <class Body>
+void for_each_element(std::int64_t n, const Body& body) {
+#pragma omp parallel for schedule(static) if (n > 32768)
+  for (std::int64_t i = 0; i < n; ++i) body(i);
+}
+
+}  // namespace parity
