@@ -1,8 +1,7 @@
 // content_hash: blocks of the logical byte stream are hashed independently (so in parallel) on four lanes of
-// 64-bit multiply and rotate, then folded in order. The block length is part of the definition.
+// multiply and fold, then folded in order. The block length is part of the definition.
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstring>
 #include <vector>
 
@@ -24,8 +23,12 @@ std::uint64_t finish(std::uint64_t x) {
   return x ^ (x >> 31);
 }
 
+/// Folds the 128-bit product: every bit of the word reaches both halves. (A 64-bit product alone would turn a
+/// flipped top bit, a sign, into one flipped bit that the next word can undo.)
 std::uint64_t absorb(std::uint64_t state, std::uint64_t word) {
-  return std::rotl((state ^ word) * golden, 29);
+  __extension__ using Wide = unsigned __int128;
+  const Wide product = static_cast<Wide>(state ^ word) * golden;
+  return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
 }
 
 std::uint64_t hash_bytes(const std::byte* data, std::size_t size) {
