@@ -113,7 +113,7 @@ TEST(FillTest, SeedsAndStreamsAreIndependent) {
 
 TEST(FillTest, StridesDoNotMatterAndPadsAreGuarded) {
   for (const Fill fill : all_fills) {
-    for (const DType dtype : all_types) {
+    for (const DType dtype : {DType::f32, DType::f16, DType::i32}) {
       for (const FillRole role : {FillRole::left, FillRole::right, FillRole::addend}) {
         const FillRequest request{fill, role,       5,          3,   role == FillRole::addend ? -1 : 1,
                                   90,   DType::f32, DType::f16, true};
@@ -135,16 +135,14 @@ TEST(FillTest, OnlySubnormalHasSubnormals) {
   for (const Fill fill : all_fills) {
     for (const DType dtype : {DType::f32, DType::f16, DType::bf16}) {
       for (const FillRole role : {FillRole::left, FillRole::right, FillRole::addend}) {
+        Tensor tensor = *Tensor::create(dtype, {40, 500});
+        const int axis = role == FillRole::addend ? -1 : 1;
+        fill_tensor(tensor, {fill, role, 1, 0, axis, 500, DType::f32, dtype, false});
         const double smallest = smallest_normal(format_of(dtype));
         std::int64_t subnormal = 0;
-        for (const double x : filled(fill, 1, 0, dtype, role)) {
-          if (x != 0.0 && std::fabs(x) < smallest) ++subnormal;
-        }
+        for (const double x : to_doubles(tensor)) subnormal += x != 0.0 && std::fabs(x) < smallest ? 1 : 0;
         if (fill == Fill::subnormal) {
-          EXPECT_GT(subnormal, role == FillRole::right  ? 5000
-                               : role == FillRole::left ? 20000
-                               : dtype == DType::f16    ? -1
-                                                        : 20000);
+          EXPECT_GT(subnormal, role == FillRole::right ? 1000 : 10000) << name_of(dtype);
         } else {
           EXPECT_EQ(subnormal, 0) << name_of(fill) << " " << name_of(dtype);
         }

@@ -1,6 +1,7 @@
 #include "harness/tensor/safetensors.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -77,6 +78,11 @@ TEST(SafetensorsTest, AWrongNameGetsTheNearestOnes) {
             std::string::npos);
 }
 
+/// A header of these entries.
+std::string object(const std::vector<std::string>& entries) {
+  return fmt::format("{{{}}}", fmt::join(entries, ","));
+}
+
 struct Malformed {
   const char* name;
   std::string bytes;
@@ -87,7 +93,7 @@ std::vector<Malformed> malformed() {
   const std::string data(8, '\0');
   const std::string good = entry("a", "F32", "[2]", "[0,8]");
   const auto one = [&](const std::string& shape, const std::string& offsets) {
-    return file("{" + entry("a", "F32", shape, offsets) + "}", data);
+    return file(object({entry("a", "F32", shape, offsets)}), data);
   };
   return {
       {"empty file", "", "0 bytes are too few for a .safetensors file"},
@@ -99,8 +105,8 @@ std::vector<Malformed> malformed() {
       {"length over the limit", file(std::string(100'000'001, ' ')), "the format's limit is 100000000"},
       {"empty header", file(""), "no valid JSON"},
       {"no JSON", file("weights!"), "no valid JSON near byte 1"},
-      {"cut JSON", file("{" + good), "no valid JSON"},
-      {"rest after JSON", file("{" + good + "} x", data), "no valid JSON"},
+      {"cut JSON", file(std::string("{").append(good)), "no valid JSON"},
+      {"rest after JSON", file(object({good}).append(" x"), data), "no valid JSON"},
       {"invalid UTF-8", file("{\"\xff\xfe\":1}"), "no valid JSON"},
       {"a list", file("[1,2]"), "a list where an object with all tensors is due"},
       {"a number", file("7"), "a number where an object with all tensors is due"},
@@ -118,7 +124,7 @@ std::vector<Malformed> malformed() {
       {"unknown field", file("{\"a\":{\"dtype\":\"F32\",\"stride\":[2]}}", data),
        "the unknown field 'stride' for 'a'"},
       {"field twice", file("{\"a\":{\"dtype\":\"F32\",\"dtype\":\"F16\"}}", data), "'dtype' twice for 'a'"},
-      {"name twice", file("{" + good + "," + good + "}", data), "the name 'a' twice"},
+      {"name twice", file(object({good, good}), data), "the name 'a' twice"},
       {"metadata twice", file("{\"__metadata__\":{},\"__metadata__\":{}}"), "the name '__metadata__' twice"},
       {"metadata of numbers", file("{\"__metadata__\":{\"k\":1}}"),
        "a number inside '__metadata__', which holds text only"},
@@ -148,15 +154,15 @@ std::vector<Malformed> malformed() {
        "ends at data byte 12, but only 8 bytes follow the header; is the file truncated?"},
       {"size is not shape", one("[3]", "[0,8]"),
        "needs 3 elements of 32 bits, but its data_offsets [0, 8] span 8 bytes"},
-      {"half a byte", file("{" + entry("a", "F4", "[3]", "[0,1]") + "}", "x"), "needs 3 elements of 4 bits"},
-      {"overlap", file("{" + good + "," + entry("b", "F16", "[2]", "[4,8]") + "}", data),
+      {"half a byte", file(object({entry("a", "F4", "[3]", "[0,1]")}), "x"), "needs 3 elements of 4 bits"},
+      {"overlap", file(object({good, entry("b", "F16", "[2]", "[4,8]")}), data),
        "tensors 'a' and 'b' overlap: one ends at data byte 8, the other begins at 4"},
-      {"hole", file("{" + entry("a", "F32", "[1]", "[4,8]") + "}", data),
+      {"hole", file(object({entry("a", "F32", "[1]", "[4,8]")}), data),
        "no tensor covers the data bytes 0 to 4"},
-      {"trailing bytes", file("{" + good + "}", data + "xyz"), "3 bytes follow the last tensor"},
-      {"unknown dtype", file("{" + entry("a", "F99", "[2]", "[0,8]") + "}", data),
+      {"trailing bytes", file(object({good}), data + "xyz"), "3 bytes follow the last tensor"},
+      {"unknown dtype", file(object({entry("a", "F99", "[2]", "[0,8]")}), data),
        "tensor 'a' is of dtype 'F99', which is unknown"},
-      {"control bytes in a name", file("{" + entry("a\\u001b[2J", "F32", "[3]", "[0,8]") + "}", data),
+      {"control bytes in a name", file(object({entry("a\\u001b[2J", "F32", "[3]", "[0,8]")}), data),
        "tensor 'a\\x1b[2J'"},
   };
 }
@@ -183,7 +189,7 @@ TEST(SafetensorsTest, EveryPrefixOfAFileIsAnError) {
 
 TEST(SafetensorsTest, AnUnknownDtypeDoesNotHideTheOthers) {
   const std::string bytes =
-      file("{" + entry("new", "F4_E9", "[5]", "[0,3]") + "," + entry("a", "F32", "[1]", "[3,7]") + "}",
+      file(object({entry("new", "F4_E9", "[5]", "[0,3]"), entry("a", "F32", "[1]", "[3,7]")}),
            "xyz" + std::string(4, '\0'));
   EXPECT_TRUE(parse_safetensors(bytes_of(bytes), "x", "a"));
   EXPECT_FALSE(parse_safetensors(bytes_of(bytes), "x", "new"));
@@ -193,9 +199,8 @@ TEST(SafetensorsTest, OnlyTheTensorsOwnBytesAreRead) {
   // A sparse file of 4 GB: reading it whole would take far more memory and time than this test has.
   const test::TemporaryFolder folder;
   const std::uint64_t huge = std::uint64_t{1} << 32;
-  const std::string json =
-      "{" + entry("huge", "F32", "[1073741824]", "[0," + std::to_string(huge) + "]") + "," +
-      entry("tail", "F32", "[2]", "[" + std::to_string(huge) + "," + std::to_string(huge + 8) + "]") + "}";
+  const std::string json = object({entry("huge", "F32", "[1073741824]", fmt::format("[0,{}]", huge)),
+                                   entry("tail", "F32", "[2]", fmt::format("[{},{}]", huge, huge + 8))});
   test::write(folder / "big.safetensors", file(json));
   std::filesystem::resize_file(folder / "big.safetensors", 8 + json.size() + huge + 8);
   const auto tail = read_safetensors(folder / "big.safetensors", "tail");
