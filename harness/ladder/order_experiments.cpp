@@ -37,92 +37,80 @@ class Experiments {
         call_(subject.program.calls.front()),
         op_(*subject.ops.find(call_.op)),
         ports_(ports_of(call_, subject.inputs)),
-        result_(first.tensors.at(call_.outputs.front())) {
-    ArithmeticModel model = subject.implementation.contract;
-    model.precision.store = result_.dtype();
-    store_rounds_ = format_of(result_.dtype()).precision < format_of(model.precision.scratch).precision;
-    const auto tracked = make_tracked_arithmetic(model);
-    if (auto values = op_.evaluate(*tracked, call_.attributes, ports_))
-      predicted_ = std::move(values->front());
-  }
-
-  const Value* predicted() const { return predicted_.size() == result_.elements() ? &predicted_ : nullptr; }
-  bool store_rounds() const { return store_rounds_; }
+        result_(first.tensors.at(call_.outputs.front())) {}
 
   /// The same sums with their terms in another order, on the device.
-  std::optional<Spread> permutation(std::vector<std::string>& notes) {
-    Spread spread;
-    spread.results = 1;
+  Result<OrderSpread> permutation() {
+    std::vector<Tensor> results;
     for (int i = 0; i < permutations; ++i) {
       auto permuted =
           op_.permute_reduction(call_.attributes, ports_, subject_.seed + static_cast<std::uint64_t>(i));
-      if (!permuted) return std::nullopt;
+      if (!permuted) return fail(ErrorKind::unsupported, "the op has no reduction axis");
       auto run = run_with(by_id(call_, *std::move(permuted)));
-      if (!run) {
-        notes.push_back("permutation: " + run.error().message);
-        return std::nullopt;
-      }
-      add_to_spread(spread, result_, run->tensors.at(call_.outputs.front()), predicted(), store_rounds_);
-      ++spread.results;
+      if (!run) return tl::unexpected(run.error());
+      results.push_back(std::move(run->tensors.at(call_.outputs.front())));
     }
-    return spread;
+    return spread_of(results);
   }
 
-  /// First, middle and last row, each alone, against the row in its batch.
-  std::optional<Spread> batch_invariance(std::vector<std::string>& notes) {
-    if (result_.shape().size() < 2) return std::nullopt;
-    const std::int64_t rows = result_.shape()[result_.shape().size() - 2];
-    if (rows < 2) return std::nullopt;
-    Spread spread;
-    spread.results = 1;
-    for (const std::int64_t row : std::set<std::int64_t>{0, rows / 2, rows - 1}) {
-      auto alone = run_row(row);
-      if (!alone) {
-        notes.push_back(fmt::format("batch invariance: {}", alone.error().message));
-        return std::nullopt;
-      }
-      auto batched = row_of(result_, row);
-      if (!batched) return std::nullopt;
-      add_to_spread(spread, *batched, *alone, nullptr, store_rounds_);
-      ++spread.results;
+  /// First, middle and last row, each alone, against the rows in their batch.
+  Result<OrderSpread> batch_invariance() {
+    const std::int64_t rows = result_.shape().size() < 2 ? 0 : result_.shape()[result_.shape().size() - 2];
+    if (rows < 2) return fail(ErrorKind::unsupported, "there is only one row");
+    const std::set<std::int64_t> chosen{0, rows / 2, rows - 1};
+    std::vector<Tensor> batched, alone;
+    for (const std::int64_t row : chosen) {
+      auto single = run_row(row);
+      if (!single) return tl::unexpected(single.error());
+      auto part = row_of(result_, row);
+      if (!part) return tl::unexpected(part.error());
+      alone.push_back(*std::move(single));
+      batched.push_back(*std::move(part));
     }
-    return spread;
+    auto in_batch = concatenate(batched), on_their_own = concatenate(alone);
+    if (!in_batch || !on_their_own) return fail(ErrorKind::internal, "no memory for the rows");
+    return order_spread({&*in_batch, &*on_their_own}, nullptr, subject_.contract);
   }
 
   /// What healthy devices with other orders would compute.
-  std::optional<Spread> ensemble(std::vector<std::string>& notes) const {
+  Result<OrderSpread> ensemble() const {
     const Work work = op_.work(call_, subject_.program);
-    if (work.flops > most_ensemble_flops) {
-      notes.push_back(fmt::format("ensemble: left out above {:.0e} operations", most_ensemble_flops));
-      return std::nullopt;
-    }
+    if (work.flops > most_ensemble_flops)
+      return fail(ErrorKind::unsupported,
+                  fmt::format("left out above {:.0e} operations", most_ensemble_flops));
     using Kind = SummationOrder::Kind;
-    Spread spread;
-    std::optional<Tensor> first;
+    std::vector<Tensor> results;
     for (const SummationOrder order :
-         {SummationOrder{Kind::sequential}, SummationOrder{Kind::reversed}, SummationOrder{Kind::pairwise},
-          SummationOrder{Kind::blocked, 32}, SummationOrder{Kind::split_k, 4},
-          SummationOrder{Kind::strided, 8}, SummationOrder{Kind::permuted, 0, subject_.seed}}) {
+         {SummationOrder{Kind::sequential, 0, 0}, SummationOrder{Kind::reversed, 0, 0},
+          SummationOrder{Kind::pairwise, 0, 0}, SummationOrder{Kind::blocked, 32, 0},
+          SummationOrder{Kind::split_k, 4, 0}, SummationOrder{Kind::strided, 8, 0},
+          SummationOrder{Kind::permuted, 0, subject_.seed}}) {
       ArithmeticModel model = subject_.implementation.contract;
       model.accumulation = Accumulation{order, MultiplyAdd::fused, {}};
       model.precision.store = result_.dtype();
       model.denormals = Denormals::preserve;
       const auto arithmetic = make_emulated_arithmetic(model);
-      if (!arithmetic) return std::nullopt;
+      if (!arithmetic) return tl::unexpected(arithmetic.error());
       auto values = op_.evaluate(**arithmetic, call_.attributes, ports_);
+      if (!values) return tl::unexpected(values.error());
       auto tensor = Tensor::create(result_.dtype(), result_.shape());
-      if (!values || !tensor) return std::nullopt;
+      if (!tensor) return tl::unexpected(tensor.error());
       narrow((*arithmetic)->store(values->front(), result_.dtype()).v, *tensor);
-      if (first)
-        add_to_spread(spread, *first, *tensor, predicted(), store_rounds_);
-      else
-        first = *std::move(tensor);
-      ++spread.results;
+      results.push_back(*std::move(tensor));
     }
-    return spread;
+    std::vector<const Tensor*> pointers;
+    for (const Tensor& tensor : results) pointers.push_back(&tensor);
+    return order_spread(pointers, &subject_.want, subject_.contract);
   }
 
  private:
+  /// The spread of the first run and `others`.
+  Result<OrderSpread> spread_of(const std::vector<Tensor>& others) const {
+    std::vector<const Tensor*> pointers{&result_};
+    for (const Tensor& tensor : others) pointers.push_back(&tensor);
+    return order_spread(pointers, &subject_.want, subject_.contract);
+  }
+
   Result<RunResult> run_with(const std::map<TensorId, Tensor>& inputs) {
     if (auto ok = execution_.write(inputs); !ok) return tl::unexpected(ok.error());
     auto run = execution_.run();
@@ -168,15 +156,33 @@ class Experiments {
     return out;
   }
 
+  /// The elements of equally shaped tensors, one tensor a row.
+  static Result<Tensor> concatenate(const std::vector<Tensor>& parts) {
+    const std::int64_t width = parts.front().elements();
+    auto out = Tensor::create(parts.front().dtype(), {static_cast<std::int64_t>(parts.size()), width});
+    if (!out) return out;
+    for (std::size_t p = 0; p < parts.size(); ++p)
+      for (std::int64_t i = 0; i < width; ++i)
+        out->set_bits(static_cast<std::int64_t>(p) * width + i, parts[p].bits(i));
+    return out;
+  }
+
   const OrderSubject& subject_;
   Execution& execution_;
   const OpCall& call_;
   const Op& op_;
   PortTensors ports_;
   const Tensor& result_;
-  Value predicted_;
-  bool store_rounds_ = false;
 };
+
+/// Keeps what was measured, or says why it was not.
+void keep(std::optional<OrderSpread>& place, const char* what, Result<OrderSpread> measured,
+          std::vector<std::string>& notes) {
+  if (measured)
+    place = *std::move(measured);
+  else
+    notes.push_back(fmt::format("{}: {}", what, measured.error().message));
+}
 
 }  // namespace
 
@@ -184,22 +190,23 @@ OrderEffects measure_order_effects(const OrderSubject& subject, Execution& execu
                                    const std::vector<RunResult>& runs) {
   OrderEffects effects;
   const TensorId output = subject.program.calls.back().outputs.front();
+  if (runs.front().tensors.at(output).elements() == 0) {
+    effects.notes.emplace_back("the result has no elements");
+    return effects;
+  }
   if (runs.size() > 1) {
-    Spread spread;
-    spread.results = static_cast<std::int64_t>(runs.size());
-    for (std::size_t i = 1; i < runs.size(); ++i)
-      add_to_spread(spread, runs.front().tensors.at(output), runs[i].tensors.at(output), nullptr, false);
-    effects.run_to_run = spread;
+    std::vector<const Tensor*> results;
+    for (const RunResult& run : runs) results.push_back(&run.tensors.at(output));
+    keep(effects.run_to_run, "run to run", order_spread(results, nullptr, subject.contract), effects.notes);
   }
   if (subject.program.calls.size() != 1) {
     effects.notes.emplace_back("permutation, batch invariance, ensemble: only for a single op");
     return effects;
   }
-  if (runs.front().tensors.at(output).elements() == 0) return effects;
   Experiments experiments(subject, execution, runs.front());
-  effects.permutation = experiments.permutation(effects.notes);
-  effects.batch_invariance = experiments.batch_invariance(effects.notes);
-  effects.ensemble = experiments.ensemble(effects.notes);
+  keep(effects.permutation, "permutation", experiments.permutation(), effects.notes);
+  keep(effects.batch_invariance, "batch invariance", experiments.batch_invariance(), effects.notes);
+  keep(effects.ensemble, "ensemble", experiments.ensemble(), effects.notes);
   return effects;
 }
 

@@ -23,10 +23,10 @@ struct OutputRecord {
 
 /// Reduction-order effects of one case; each absent when it was not measured, with the reason in `notes`.
 struct OrderEffects {
-  std::optional<Spread> run_to_run;        ///< repeated runs on the device
-  std::optional<Spread> batch_invariance;  ///< a row alone against the row in its batch
-  std::optional<Spread> permutation;       ///< the reduction axis permuted
-  std::optional<Spread> ensemble;          ///< emulated orders on the CPU
+  std::optional<OrderSpread> run_to_run;        ///< repeated runs on the device
+  std::optional<OrderSpread> batch_invariance;  ///< a row alone against the row in its batch
+  std::optional<OrderSpread> permutation;       ///< the reduction axis permuted
+  std::optional<OrderSpread> ensemble;          ///< emulated orders on the CPU
   std::vector<std::string> notes;
 };
 

@@ -200,7 +200,7 @@ ReplayResult Runner::replay_call(const CallResult& call, const Implementation& i
 }
 
 Result<OutputRecord> Runner::judge_output(const Prepared& prepared, const Case& c, std::size_t call_index,
-                                          std::size_t output, const RunResult& run) {
+                                          std::size_t output, const RunResult& run, Value& reference) {
   const OpCall& call = prepared.program.calls[call_index];
   const Implementation& implementation = *prepared.implementations[call_index];
   const TensorId id = call.outputs[output];
@@ -239,8 +239,9 @@ Result<OutputRecord> Runner::judge_output(const Prepared& prepared, const Case& 
   const ConfirmedModels& confirmed = confirm(implementation, *prepared.stage, c);
   const ReplayResult replayed = replay_call(result, implementation, confirmed, c.seed);
   const auto& models = confirmed.models.empty() ? implementation.replays : confirmed.models;
+  reference = std::move((*want)[output]);
   record.judgement =
-      judge(got, (*want)[output], record.contract, replayed, [&](const std::vector<std::int64_t>& elements) {
+      judge(got, reference, record.contract, replayed, [&](const std::vector<std::int64_t>& elements) {
         return replay_single_elements(result, models, elements);
       });
   return record;
@@ -292,9 +293,10 @@ Record Runner::run(const Case& c, const std::string& path) {
     settle(record, Verdict::fail, fmt::format("input '{}' was modified", fmt::join(*modified, "', '")));
 
   const auto judging = Clock::now();
+  Value reference;  // of the last output judged
   for (std::size_t call = 0; call < prepared->program.calls.size(); ++call) {
     for (std::size_t output = 0; output < prepared->program.calls[call].outputs.size(); ++output) {
-      auto judged = judge_output(*prepared, c, call, output, runs.front());
+      auto judged = judge_output(*prepared, c, call, output, runs.front(), reference);
       if (!judged) return stop(judged.error());
       const Judgement& judgement = judged->judgement;
       settle(record, judgement.verdict,
@@ -304,14 +306,21 @@ Record Runner::run(const Case& c, const std::string& path) {
   }
   record.judge_seconds = seconds_since(judging);
 
-  if (options_.order_effects && record.verdict == Verdict::pass) {
-    const OrderSubject subject{
-        device_,          ops_,  prepared->program, prepared->paths, *prepared->implementations.front(),
-        prepared->inputs, c.seed};
-    record.order = measure_order_effects(subject, *execution, runs);
-  } else if (runs.size() > 1) {
-    record.order.notes.emplace_back("only measured for a case that passes");
+  if (!options_.order_effects) return record;
+  if (record.verdict != Verdict::pass) {
+    record.order.notes.emplace_back("not measured: the case does not pass");
+    return record;
   }
+  const OrderSubject subject{device_,
+                             ops_,
+                             prepared->program,
+                             prepared->paths,
+                             *prepared->implementations.front(),
+                             prepared->inputs,
+                             reference,
+                             record.outputs.back().contract,
+                             c.seed};
+  record.order = measure_order_effects(subject, *execution, runs);
   return record;
 }
 

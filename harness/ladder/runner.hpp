@@ -52,7 +52,7 @@ class Runner {
   ReplayResult replay_call(const CallResult& call, const Implementation& implementation,
                            const ConfirmedModels& confirmed, std::uint64_t seed) const;
   Result<OutputRecord> judge_output(const Prepared& prepared, const Case& c, std::size_t call_index,
-                                    std::size_t output, const RunResult& run);
+                                    std::size_t output, const RunResult& run, Value& reference);
 
   const OpTable& ops_;
   const StageTable& stages_;

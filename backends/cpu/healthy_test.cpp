@@ -1,0 +1,83 @@
+// Healthy paths of every order over fills, sizes and seeds: not one alarm. PARITY_HEALTHY_SEEDS=40 runs the
+// thousands that the false-alarm rate is quoted from.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "backends/cpu/cpu_backend.hpp"
+#include "harness/ladder/runner.hpp"
+#include "references/op_table.hpp"
+
+namespace parity {
+namespace {
+
+/// The CPU device's paths with their order withheld: judged by bounds and aggregates alone, as a vendor's kernel.
+class OrderWithheld final : public Device {
+ public:
+  explicit OrderWithheld(Device& device) : device_(device), implementations_(device.implementations()) {
+    for (Implementation& implementation : implementations_) {
+      implementation.knowledge = OrderKnowledge::unknown;
+      implementation.replays.clear();
+      const auto& known = implementation.contract.accumulation;
+      implementation.contract.may_truncate = known && known->multiply_add == MultiplyAdd::multi_term;
+      implementation.contract.accumulation.reset();
+    }
+  }
+  const DeviceInfo& info() const override { return device_.info(); }
+  const std::vector<Implementation>& implementations() const override { return implementations_; }
+  Support supports(const Implementation& i) const override { return device_.supports(i); }
+  Support supports(const Implementation& i, const OpCall& call, const Program& program) const override {
+    return device_.supports(i, call, program);
+  }
+  Result<std::unique_ptr<Session>> load(const Program& program, const std::vector<std::string>& paths) override {
+    return device_.load(program, paths);
+  }
+
+ private:
+  Device& device_;
+  std::vector<Implementation> implementations_;
+};
+
+class Healthy : public ::testing::TestWithParam<bool> {};
+
+TEST_P(Healthy, NoAlarm) {
+  const OpTable ops = make_op_table();
+  const StageTable stages = make_stage_table();
+  const auto devices = make_cpu_backend(ops)->devices();
+  OrderWithheld withheld(*devices->front());
+  Device& device = GetParam() ? withheld : *devices->front();
+  Runner runner(ops, stages, device, {.repeats = 1, .order_effects = false, .inputs = {}, .provenance = {}, .repro_suffix = {}});
+
+  const char* seeds = std::getenv("PARITY_HEALTHY_SEEDS");
+  const int last = seeds != nullptr ? std::atoi(seeds) : 2;
+  const std::string tail = " fill={normal,uniform,integer,selector,positive,cancelling,wide,overflow,subnormal,nan_cone} seed={1.." +
+                           std::to_string(last) + "}";
+  int tensors = 0, alarms = 0;
+  for (const std::string pattern : {
+           "gemm m=17 n=33 k={65,588} in=f32", "gemm m=48 n=40 k=256 ta={n,t} in=f16 out={f16,f32}",
+           "gemm m=31 n=1 k=63 batch=3 alpha=0.5 beta=0.7 in=bf16 out={bf16,f32}", "gemm m=16 n=24 k=96 in=f64",
+           "linear m=33 n=17 k=128 activation={identity,relu,leaky_relu_squared,sigmoid,tanh} in=f16 out={f16,f32}"}) {
+    const auto cases = expand_pattern(pattern + tail, stages);
+    ASSERT_TRUE(cases) << cases.error().message;
+    for (const Case& c : *cases) {
+      for (const std::string& path : *runner.paths_for(c)) {
+        const Record record = runner.run(c, path);
+        tensors += static_cast<int>(record.outputs.size());
+        if (record.verdict == Verdict::pass) continue;
+        ++alarms;
+        if (alarms <= 20) ADD_FAILURE() << record.repro << ": " << name_of(record.verdict) << ": " << record.reason;
+      }
+    }
+  }
+  RecordProperty("tensors", tensors);
+  RecordProperty("alarms", alarms);
+  std::printf("%d healthy tensors, %d alarms\n", tensors, alarms);
+  EXPECT_EQ(alarms, 0);
+  EXPECT_GT(tensors, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Order, Healthy, ::testing::Bool(),
+                         [](const auto& info) { return info.param ? "withheld" : "declared"; });
+
+}  // namespace
+}  // namespace parity
