@@ -1,0 +1,169 @@
+// gemm: D = alpha op(A) op(B) + beta C, per entry of a batch. Attributes: trans_a, trans_b (integers, 0 or
+// 1), alpha, beta (fp32 numbers). A batch of one matrix is repeated. Leading dimensions are the tensors'
+// strides.
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+
+#include "references/op_table.hpp"
+#include "references/port_shapes.hpp"
+
+namespace parity {
+namespace {
+
+constexpr std::array<Port, 3> input_ports{{{"A"}, {"B"}, {"C", true}}};
+constexpr std::array<Port, 1> output_ports{{{"D"}}};
+
+struct Settings {
+  bool trans_a, trans_b;
+  double alpha, beta;
+};
+Settings settings_of(const Attributes& attributes) {
+  return {attributes.integer("trans_a") != 0, attributes.integer("trans_b") != 0, attributes.real("alpha", 1),
+          attributes.real("beta", 0)};
+}
+
+Result<void> check_settings(const Attributes& attributes) {
+  static constexpr std::array<std::string_view, 2> integers{"trans_a", "trans_b"};
+  static constexpr std::array<std::string_view, 2> reals{"alpha", "beta"};
+  if (auto ok = check_attributes("gemm", attributes, integers, reals, {}); !ok) return ok;
+  for (const std::string_view name : integers) {
+    const std::int64_t value = attributes.integer(name);
+    if (value != 0 && value != 1)
+      return bad_input(fmt::format("gemm: {} is {}; it must be 0 or 1", name, value));
+  }
+  for (const std::string_view name : reals) {
+    const double value = attributes.real(name);
+    if (!std::isfinite(value) || static_cast<double>(static_cast<float>(value)) != value) {
+      return bad_input(fmt::format("gemm: {} is {}; it must be a finite fp32 number", name, value));
+    }
+  }
+  return {};
+}
+
+class Gemm final : public Op {
+ public:
+  std::string_view name() const override { return "gemm"; }
+  std::string_view summary() const override { return "D = alpha op(A) op(B) + beta C"; }
+  std::span<const Port> inputs() const override { return input_ports; }
+  std::span<const Port> outputs() const override { return output_ports; }
+
+  Result<std::vector<Shape>> infer(const Attributes& attributes,
+                                   std::span<const std::optional<Shape>> inputs) const override {
+    if (auto ok = check_settings(attributes); !ok) return tl::unexpected(ok.error());
+    if (inputs.size() < 2 || !inputs[0] || !inputs[1]) return bad_input("gemm: A and B must be given");
+    const auto a_stored = port_shape(name(), "A", *inputs[0]);
+    if (!a_stored) return tl::unexpected(a_stored.error());
+    const auto b_stored = port_shape(name(), "B", *inputs[1]);
+    if (!b_stored) return tl::unexpected(b_stored.error());
+    const Settings s = settings_of(attributes);
+    const PortShape a = transposed(*a_stored, s.trans_a);
+    const PortShape b = transposed(*b_stored, s.trans_b);
+    if (a.cols != b.rows) {
+      return bad_input(fmt::format(
+          "gemm: op(A) has {} columns and op(B) {} rows (A is {}, trans_a {}; B is {}, "
+          "trans_b {}); they must be equal",
+          a.cols, b.rows, to_string(*inputs[0]), int{s.trans_a}, to_string(*inputs[1]), int{s.trans_b}));
+    }
+    if (a.batch != b.batch && a.batch != 1 && b.batch != 1) {
+      return bad_input(fmt::format(
+          "gemm: A has a batch of {} and B of {}; they must be equal, or one of them 1", a.batch, b.batch));
+    }
+    const std::int64_t batch = a.batch == 1 ? b.batch : a.batch;
+    Shape d{a.rows, b.cols};
+    if (a.batched || b.batched) d.insert(d.begin(), batch);
+    const bool has_c = inputs.size() > 2 && inputs[2].has_value();
+    if (has_c && *inputs[2] != d) {
+      return bad_input(fmt::format("gemm: C has shape {}; D needs {}", to_string(*inputs[2]), to_string(d)));
+    }
+    if (!has_c && s.beta != 0) return bad_input(fmt::format("gemm: beta is {} but C is not given", s.beta));
+    return std::vector<Shape>{d};
+  }
+
+  Result<std::vector<Value>> evaluate(Arithmetic& arithmetic, const Attributes& attributes,
+                                      const PortTensors& inputs) const override {
+    const Settings s = settings_of(attributes);
+    const Value product =
+        arithmetic.matmul(arithmetic.load(*inputs[0]), s.trans_a, arithmetic.load(*inputs[1]), s.trans_b);
+    std::vector<Value> outputs;
+    // As BLAS has it, C is not read when beta is 0.
+    const bool adds = s.beta != 0 && inputs.size() > 2 && inputs[2] != nullptr;
+    if (adds) {
+      const Value c = arithmetic.load(*inputs[2]);
+      outputs.push_back(arithmetic.scale_add(s.alpha, product, s.beta, &c));
+    } else {
+      outputs.push_back(arithmetic.scale_add(s.alpha, product, 0, nullptr));
+    }
+    return outputs;
+  }
+
+  Work work(const OpCall& call, const Program& program) const override {
+    const TensorSpec& d = program.spec(call.outputs[0]);
+    double elements = 1;
+    for (const std::int64_t size : d.shape) elements *= static_cast<double>(size);
+    const auto k = static_cast<double>(reduction_length(call, program));
+    const Settings s = settings_of(call.attributes);
+    Work work;
+    // A multiply-add is two; scaling by alpha one; beta C two more.
+    work.flops = elements * (2 * k + (s.alpha == 1 ? 0 : 1) + (s.beta == 0 ? 0 : s.beta == 1 ? 1 : 2));
+    for (std::size_t i = 0; i < call.inputs.size(); ++i) {
+      if (call.inputs[i] == no_tensor || (i == 2 && s.beta == 0)) continue;
+      work.bytes += stored_bytes(program.spec(call.inputs[i]));
+    }
+    work.bytes += stored_bytes(d);
+    return work;
+  }
+
+  std::int64_t reduction_length(const OpCall& call, const Program& program) const override {
+    const Shape& a = program.spec(call.inputs[0]).shape;
+    return settings_of(call.attributes).trans_a ? a[a.size() - 2] : a.back();
+  }
+
+  std::optional<std::vector<Tensor>> permute_reduction(const Attributes& attributes,
+                                                       const PortTensors& inputs,
+                                                       std::uint64_t seed) const override {
+    const Settings s = settings_of(attributes);
+    const std::size_t axis_a = inputs[0]->shape().size() - (s.trans_a ? 2 : 1);
+    const std::size_t axis_b = inputs[1]->shape().size() - (s.trans_b ? 1 : 2);
+    const std::vector<std::int64_t> order = random_permutation(inputs[0]->shape()[axis_a], seed);
+    std::vector<Tensor> permuted;
+    permuted.push_back(permute(*inputs[0], axis_a, order));
+    permuted.push_back(permute(*inputs[1], axis_b, order));
+    if (inputs.size() > 2) permuted.push_back(inputs[2] != nullptr ? *inputs[2] : Tensor{});
+    return permuted;
+  }
+
+  std::optional<std::vector<Tensor>> restrict_to(const Attributes& attributes, const PortTensors& inputs,
+                                                 std::span<const std::int64_t> rows,
+                                                 std::span<const std::int64_t> cols) const override {
+    const Settings s = settings_of(attributes);
+    const std::size_t rank_a = inputs[0]->shape().size();
+    const std::size_t rank_b = inputs[1]->shape().size();
+    std::vector<Tensor> part;
+    part.push_back(take(*inputs[0], rank_a - (s.trans_a ? 1 : 2), rows));
+    part.push_back(take(*inputs[1], rank_b - (s.trans_b ? 2 : 1), cols));
+    if (inputs.size() > 2 && inputs[2] != nullptr) {
+      const std::size_t rank_c = inputs[2]->shape().size();
+      part.push_back(take(take(*inputs[2], rank_c - 2, rows), rank_c - 1, cols));
+    } else if (inputs.size() > 2) {
+      part.emplace_back();
+    }
+    return part;
+  }
+
+ private:
+  static double stored_bytes(const TensorSpec& spec) {
+    double bytes = static_cast<double>(size_of(spec.dtype));
+    for (const std::int64_t size : spec.shape) bytes *= static_cast<double>(size);
+    return bytes;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<const Op> make_gemm_op() {
+  return std::make_unique<Gemm>();
+}
+
+}  // namespace parity

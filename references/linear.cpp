@@ -1,0 +1,124 @@
+// linear: Y = activation(X W^T + bias), a layer as PyTorch stores it: X [m, k], W [n, k], bias [n].
+// Attribute: activation (a function's name; identity when missing). X may have a batch dimension.
+#include <fmt/format.h>
+
+#include <array>
+
+#include "references/op_table.hpp"
+#include "references/port_shapes.hpp"
+
+namespace parity {
+namespace {
+
+constexpr std::array<Port, 3> input_ports{{{"X"}, {"W"}, {"bias", true}}};
+constexpr std::array<Port, 1> output_ports{{{"Y"}}};
+
+Result<Function> activation_of(const Attributes& attributes) {
+  const std::string text = attributes.text("activation", "identity");
+  if (const auto function = parse_function(text)) return *function;
+  return bad_input(
+      fmt::format("linear: no activation is called '{}'; there are identity, relu, leaky_relu_squared, "
+                  "sigmoid, tanh, exp",
+                  text));
+}
+
+class Linear final : public Op {
+ public:
+  std::string_view name() const override { return "linear"; }
+  std::string_view summary() const override { return "Y = activation(X W^T + bias)"; }
+  std::span<const Port> inputs() const override { return input_ports; }
+  std::span<const Port> outputs() const override { return output_ports; }
+
+  Result<std::vector<Shape>> infer(const Attributes& attributes,
+                                   std::span<const std::optional<Shape>> inputs) const override {
+    static constexpr std::array<std::string_view, 1> texts{"activation"};
+    if (auto ok = check_attributes(name(), attributes, {}, {}, texts); !ok) return tl::unexpected(ok.error());
+    if (auto ok = activation_of(attributes); !ok) return tl::unexpected(ok.error());
+    if (inputs.size() < 2 || !inputs[0] || !inputs[1]) return bad_input("linear: X and W must be given");
+    const auto x = port_shape(name(), "X", *inputs[0]);
+    if (!x) return tl::unexpected(x.error());
+    const Shape& w = *inputs[1];
+    if (w.size() != 2) {
+      return bad_input(fmt::format("linear: W has shape {}; give a matrix [n, k]", to_string(w)));
+    }
+    if (w[1] != x->cols) {
+      return bad_input(fmt::format("linear: W is {} and X is {}; both must have the same number of columns",
+                                   to_string(w), to_string(*inputs[0])));
+    }
+    if (inputs.size() > 2 && inputs[2] && *inputs[2] != Shape{w[0]}) {
+      return bad_input(fmt::format("linear: bias has shape {}; W {} needs [{}]", to_string(*inputs[2]),
+                                   to_string(w), w[0]));
+    }
+    Shape y = *inputs[0];
+    y.back() = w[0];
+    return std::vector<Shape>{y};
+  }
+
+  Result<std::vector<Value>> evaluate(Arithmetic& arithmetic, const Attributes& attributes,
+                                      const PortTensors& inputs) const override {
+    const auto activation = activation_of(attributes);
+    if (!activation) return tl::unexpected(activation.error());
+    Value y = arithmetic.matmul(arithmetic.load(*inputs[0]), false, arithmetic.load(*inputs[1]), true);
+    if (inputs.size() > 2 && inputs[2] != nullptr) y = arithmetic.add(y, arithmetic.load(*inputs[2]));
+    std::vector<Value> outputs;
+    outputs.push_back(*activation == Function::identity ? std::move(y) : arithmetic.apply(*activation, y));
+    return outputs;
+  }
+
+  Work work(const OpCall& call, const Program& program) const override {
+    const TensorSpec& y = program.spec(call.outputs[0]);
+    double elements = 1;
+    for (const std::int64_t size : y.shape) elements *= static_cast<double>(size);
+    const bool has_bias = call.inputs.size() > 2 && call.inputs[2] != no_tensor;
+    const bool has_activation = call.attributes.text("activation", "identity") != "identity";
+    Work work;
+    // A multiply-add is two; bias and activation count as one each.
+    work.flops = elements * (2 * static_cast<double>(reduction_length(call, program)) + (has_bias ? 1 : 0) +
+                             (has_activation ? 1 : 0));
+    for (const TensorId id : call.inputs) {
+      if (id != no_tensor) work.bytes += stored_bytes(program.spec(id));
+    }
+    work.bytes += stored_bytes(y);
+    return work;
+  }
+
+  std::int64_t reduction_length(const OpCall& call, const Program& program) const override {
+    return program.spec(call.inputs[0]).shape.back();
+  }
+
+  std::optional<std::vector<Tensor>> permute_reduction(const Attributes&, const PortTensors& inputs,
+                                                       std::uint64_t seed) const override {
+    const std::size_t axis = inputs[0]->shape().size() - 1;
+    const std::vector<std::int64_t> order = random_permutation(inputs[0]->shape()[axis], seed);
+    std::vector<Tensor> permuted;
+    permuted.push_back(permute(*inputs[0], axis, order));
+    permuted.push_back(permute(*inputs[1], 1, order));
+    if (inputs.size() > 2) permuted.push_back(inputs[2] != nullptr ? *inputs[2] : Tensor{});
+    return permuted;
+  }
+
+  std::optional<std::vector<Tensor>> restrict_to(const Attributes&, const PortTensors& inputs,
+                                                 std::span<const std::int64_t> rows,
+                                                 std::span<const std::int64_t> cols) const override {
+    std::vector<Tensor> part;
+    part.push_back(take(*inputs[0], inputs[0]->shape().size() - 2, rows));
+    part.push_back(take(*inputs[1], 0, cols));
+    if (inputs.size() > 2) part.push_back(inputs[2] != nullptr ? take(*inputs[2], 0, cols) : Tensor{});
+    return part;
+  }
+
+ private:
+  static double stored_bytes(const TensorSpec& spec) {
+    double bytes = static_cast<double>(size_of(spec.dtype));
+    for (const std::int64_t size : spec.shape) bytes *= static_cast<double>(size);
+    return bytes;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<const Op> make_linear_op() {
+  return std::make_unique<Linear>();
+}
+
+}  // namespace parity
