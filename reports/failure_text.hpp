@@ -1,0 +1,13 @@
+#pragma once
+#include <string>
+
+#include "harness/ladder/record.hpp"
+
+namespace parity {
+
+/// What a person needs of a record that is not a pass, in plain lines: the reason, where in the matrix the
+/// errors sit, the worst elements (indices, expected, got, bound), guard damage and the repro line.
+/// `elements`: how many of the worst elements to show.
+std::string failure_text(const Record& record, std::size_t elements = 5);
+
+}  // namespace parity

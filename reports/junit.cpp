@@ -1,0 +1,153 @@
+#include "reports/junit.hpp"
+
+#include <fmt/core.h>
+
+#include <numeric>
+
+#include "reports/failure_text.hpp"
+#include "reports/utf8.hpp"
+
+namespace parity {
+namespace {
+
+/// Text for an attribute or an element.
+std::string xml(std::string_view text) {
+  std::string out;
+  for (const char32_t c : decode_utf8(text)) {
+    const bool allowed = c == '\t' || c == '\n' || c == '\r' || (c >= 0x20 && c != 0xfffe && c != 0xffff);
+    switch (c) {
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      case '\'':
+        out += "&apos;";
+        break;
+      case '\n':
+        out += "&#10;";
+        break;
+      case '\t':
+        out += "&#9;";
+        break;
+      case '\r':
+        out += "&#13;";
+        break;
+      default:
+        append_utf8(out, allowed ? c : U'\ufffd');
+    }
+  }
+  return out;
+}
+
+double seconds_of(const Record& record) {
+  return std::accumulate(record.host_seconds.begin(), record.host_seconds.end(), record.judge_seconds);
+}
+
+const char* element_of(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::pass:
+      return nullptr;
+    case Verdict::unsupported:
+      return "skipped";
+    case Verdict::crash:
+    case Verdict::timeout:
+      return "error";
+    case Verdict::fail:
+    case Verdict::suspect:
+    case Verdict::drift:
+    case Verdict::untrusted:
+      return "failure";
+  }
+  return "error";
+}
+
+struct Counts {
+  std::size_t tests = 0, failures = 0, errors = 0, skipped = 0;
+  double seconds = 0;
+  void add(const Record& record) {
+    const std::string_view element = element_of(record.verdict) ? element_of(record.verdict) : "";
+    ++tests;
+    failures += element == "failure";
+    errors += element == "error";
+    skipped += element == "skipped";
+    seconds += seconds_of(record);
+  }
+  std::string text() const {
+    return fmt::format(R"(tests="{}" failures="{}" errors="{}" skipped="{}" time="{:.6f}")", tests, failures,
+                       errors, skipped, seconds);
+  }
+};
+
+void property(std::string& out, std::string_view name, std::string_view value) {
+  if (!value.empty())
+    out += fmt::format("      <property name=\"{}\" value=\"{}\"/>\n", xml(name), xml(value));
+}
+
+void test_case(std::string& out, const Record& record) {
+  out += fmt::format(R"(    <testcase classname="{}" name="{}" time="{:.6f}")",
+                     xml(record.device.id + "." + record.stage), xml(record.path + " | " + record.case_text),
+                     seconds_of(record));
+  const char* element = element_of(record.verdict);
+  if (!element) {
+    out += "/>\n";
+    return;
+  }
+  const std::string reason = record.reason.empty() ? std::string(name_of(record.verdict)) : record.reason;
+  out += ">\n";
+  if (record.verdict == Verdict::unsupported)
+    out += fmt::format("      <skipped message=\"{}\"/>\n", xml(reason));
+  else
+    out += fmt::format("      <{0} type=\"{1}\" message=\"{2}\">{3}</{0}>\n", element,
+                       name_of(record.verdict), xml(reason), xml(failure_text(record)));
+  out += "    </testcase>\n";
+}
+
+bool same_device(const DeviceInfo& a, const DeviceInfo& b) {
+  return a.id == b.id && a.name == b.name && a.driver == b.driver;
+}
+
+}  // namespace
+
+std::string to_junit(std::span<const Record> records) {
+  Counts all;
+  std::vector<const DeviceInfo*> devices;
+  for (const Record& record : records) {
+    all.add(record);
+    bool known = false;
+    for (const DeviceInfo* device : devices) known = known || same_device(*device, record.device);
+    if (!known) devices.push_back(&record.device);
+  }
+  std::string out = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
+  out += "<testsuites name=\"parity\" " + all.text() + ">\n";
+  for (const DeviceInfo* device : devices) {
+    Counts counts;
+    std::string cases;
+    const Record* first = nullptr;
+    for (const Record& record : records) {
+      if (!same_device(*device, record.device)) continue;
+      if (!first) first = &record;
+      counts.add(record);
+      test_case(cases, record);
+    }
+    out += fmt::format("  <testsuite name=\"{}\" {}>\n    <properties>\n",
+                       xml(device->id + " " + device->name), counts.text());
+    property(out, "driver", device->driver);
+    property(out, "api", device->api);
+    property(out, "commit", first->provenance.commit);
+    property(out, "version", first->provenance.version);
+    property(out, "flags", first->provenance.flags);
+    property(out, "started", first->provenance.started);
+    out += "    </properties>\n" + cases + "  </testsuite>\n";
+  }
+  return out + "</testsuites>\n";
+}
+
+}  // namespace parity

@@ -1,0 +1,96 @@
+#include "reports/markdown.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "reports/failure_text.hpp"
+#include "reports/order_text.hpp"
+#include "reports/summary.hpp"
+
+namespace parity {
+namespace {
+
+/// Text for a table cell or a line: what Markdown would read as markup is escaped.
+std::string escaped(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '\n' || c == '\r') {
+      out += ' ';
+      continue;
+    }
+    if (c == '|' || c == '*' || c == '_' || c == '`' || c == '<' || c == '\\' || c == '[') out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+/// A fence longer than any run of backticks in the text.
+std::string fenced(const std::string& text) {
+  std::size_t longest = 0, run = 0;
+  for (const char c : text) {
+    run = c == '`' ? run + 1 : 0;
+    longest = std::max(longest, run);
+  }
+  const std::string fence(std::max<std::size_t>(3, longest + 1), '`');
+  return fence + "text\n" + text + fence + "\n";
+}
+
+void device_table(std::string& out, const DeviceSummary& device) {
+  const DeviceInfo& info = device.device;
+  out += fmt::format("## {}: {}\n\n{}{}{}\n\n", escaped(info.id), escaped(info.name), escaped(info.driver),
+                     info.driver.empty() || info.api.empty() ? "" : ", ", escaped(info.api));
+  out +=
+      "| rung | path | cases | err/bound | max err | mean err | cos_sim | replay | order spread | verdict "
+      "|\n";
+  out += "|---|---|--:|--:|--:|--:|--:|--:|--:|---|\n";
+  for (const PathSummary& path : device.paths) {
+    out += fmt::format("| {} | {} | {} ", escaped(path.stage), escaped(path.path), path.cases);
+    if (path.elements == 0)
+      out += "| - | - | - | - | - | - ";
+    else
+      out += fmt::format("| {} | {} | {} | {} | {} | {} ", short_number(path.max_bound_ratio),
+                         short_number(path.max_abs), short_number(path.mean_abs), cosine_text(path.cosine),
+                         replay_text(path.replay_equal, path.replay_compared),
+                         path.order_experiments == 0 ? "-" : short_number(path.order_spread_ulp) + " ulp");
+    out += fmt::format("| {} |\n", verdict_counts(path.verdicts));
+  }
+  out += "\n";
+}
+
+}  // namespace
+
+std::string to_markdown(std::span<const Record> records, std::size_t failures) {
+  const RunSummary summary = summarise(records);
+  std::string out = "# Parity ladder: ";
+  out += summary.failed() > 0 ? "failed" : summary.judged() > 0 ? "passed" : "nothing was judged";
+  out += "\n\n" + verdict_counts(summary.verdicts) + ".";
+  if (!records.empty()) {
+    const Provenance& provenance = records.front().provenance;
+    if (!provenance.commit.empty()) out += " Commit " + escaped(provenance.commit) + ".";
+    if (!provenance.started.empty()) out += " Started " + escaped(provenance.started) + ".";
+  }
+  out += "\n\n";
+  for (const DeviceSummary& device : summary.devices) device_table(out, device);
+
+  std::size_t shown = 0, left = 0;
+  for (const Record& record : records) {
+    if (record.verdict == Verdict::pass || record.verdict == Verdict::unsupported) continue;
+    if (shown == failures) {
+      ++left;
+      continue;
+    }
+    if (shown++ == 0) out += "## Not passed\n\n";
+    out += fenced(failure_text(record)) + "\n";
+  }
+  if (left > 0) out += fmt::format("And {} more; see the records.\n\n", left);
+
+  if (!summary.unsupported.empty()) out += "## Unsupported\n\n";
+  for (const UnsupportedGroup& group : summary.unsupported) {
+    out += "- " + escaped(group.reason) + "\n";
+    for (const std::string& where : group.where) out += "  - " + escaped(where) + "\n";
+  }
+  return out;
+}
+
+}  // namespace parity

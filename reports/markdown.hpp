@@ -1,0 +1,13 @@
+#pragma once
+#include <span>
+#include <string>
+
+#include "harness/ladder/record.hpp"
+
+namespace parity {
+
+/// A summary in Markdown for people and pull requests: the outcome first, then a table a device, then each
+/// failure with its repro line (the first `failures` of them), then what was unsupported and why.
+std::string to_markdown(std::span<const Record> records, std::size_t failures = 20);
+
+}  // namespace parity

@@ -1,0 +1,146 @@
+#include "reports/record_log.hpp"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+#include "reports/record_json.hpp"
+
+namespace parity {
+namespace {
+
+std::string identity(const DeviceInfo& device) {
+  return device.id + '\n' + device.name + '\n' + device.driver;
+}
+
+tl::unexpected<Error> file_error(const std::filesystem::path& file, const char* what, int code) {
+  const bool environment =
+      code == ENOENT || code == EACCES || code == ENOTDIR || code == EISDIR || code == EROFS;
+  return fail(environment ? ErrorKind::bad_input : ErrorKind::internal,
+              fmt::format("{}: {}: {}", file.string(), what, std::strerror(code)));
+}
+
+Result<std::string> read_all(const std::filesystem::path& file) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(file, ignored))
+    return bad_input(fmt::format("{}: this is a directory, not a file of records", file.string()));
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream) return file_error(file, "cannot be opened", errno);
+  std::ostringstream text;
+  text << stream.rdbuf();
+  if (stream.bad()) return file_error(file, "cannot be read", errno);
+  return std::move(text).str();
+}
+
+}  // namespace
+
+Result<RecordLog> RecordLog::open(const std::filesystem::path& file, Mode mode) {
+  const int descriptor = ::open(file.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  if (descriptor < 0) return file_error(file, "cannot be opened for writing", errno);
+  RecordLog log(file, descriptor);
+  if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+    return bad_input(fmt::format("{}: another run is writing this file", file.string()));
+  struct stat status {};
+  if (::fstat(descriptor, &status) != 0) return file_error(file, "cannot be examined", errno);
+  if (status.st_size == 0) return log;
+  if (mode == Mode::create)
+    return bad_input(fmt::format(
+        "{}: holds records of an earlier run; choose an empty directory, or append to it", file.string()));
+  auto text = read_all(file);
+  if (!text) return tl::unexpected(text.error());
+  const std::size_t whole = text->rfind('\n') == std::string::npos ? 0 : text->rfind('\n') + 1;
+  auto logged = parse_record_log(std::string_view(*text).substr(0, whole), file.string());
+  if (!logged) return tl::unexpected(logged.error());
+  if (whole < text->size() && ::ftruncate(descriptor, static_cast<off_t>(whole)) != 0)
+    return file_error(file, "the torn last line cannot be cut off", errno);
+  for (const Record& record : logged->records) log.described_.insert(identity(record.device));
+  return log;
+}
+
+RecordLog::RecordLog(RecordLog&& other) noexcept
+    : file_(std::move(other.file_)),
+      descriptor_(std::exchange(other.descriptor_, -1)),
+      described_(std::move(other.described_)) {}
+
+RecordLog& RecordLog::operator=(RecordLog&& other) noexcept {
+  std::swap(file_, other.file_);
+  std::swap(descriptor_, other.descriptor_);
+  std::swap(described_, other.described_);
+  return *this;
+}
+
+RecordLog::~RecordLog() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+Result<void> RecordLog::append(const Record& record) {
+  const std::string device = identity(record.device);
+  std::string line;
+  if (described_.contains(device)) {
+    Record brief = record;
+    brief.device.facts.clear();
+    line = to_json_line(brief);
+  } else {
+    line = to_json_line(record);
+  }
+  line += '\n';
+
+  struct stat before {};
+  if (::fstat(descriptor_, &before) != 0) return file_error(file_, "cannot be examined", errno);
+  ssize_t written = -1;
+  do {
+    written = ::write(descriptor_, line.data(), line.size());
+  } while (written < 0 && errno == EINTR);
+  if (written != static_cast<ssize_t>(line.size())) {
+    // A short write is how a disk that fills up shows first.
+    const int code = written < 0 ? errno : ENOSPC;
+    if (written > 0 && ::ftruncate(descriptor_, before.st_size) != 0)
+      return file_error(file_, "a record was written in part and could not be cut off", errno);
+    return file_error(file_, "a record could not be written", code);
+  }
+  // A pipe or a character device has nothing to flush.
+  if (::fdatasync(descriptor_) != 0 && errno != EINVAL && errno != EROFS)
+    return file_error(file_, "a record may not have reached the disk", errno);
+  described_.insert(device);
+  return {};
+}
+
+Result<LoggedRecords> parse_record_log(std::string_view text, const std::string& name) {
+  LoggedRecords logged;
+  std::map<std::string, std::vector<DeviceFact>> facts;
+  for (std::size_t begin = 0, number = 1; begin < text.size(); ++number) {
+    const std::size_t newline = text.find('\n', begin);
+    const std::string_view line = text.substr(begin, newline == text.npos ? text.npos : newline - begin);
+    begin = newline == text.npos ? text.size() : newline + 1;
+    if (line.find_first_not_of(" \t\r") == line.npos) continue;
+    auto record = parse_record_json(line);
+    if (!record && newline == text.npos) {
+      logged.note = fmt::format("{}:{}: the last line is torn (a run was killed while it wrote); left out",
+                                name, number);
+      break;
+    }
+    if (!record) return bad_input(fmt::format("{}:{}: {}", name, number, record.error().message));
+    auto& known = facts[identity(record->device)];
+    if (record->device.facts.empty())
+      record->device.facts = known;
+    else
+      known = record->device.facts;
+    logged.records.push_back(std::move(*record));
+  }
+  return logged;
+}
+
+Result<LoggedRecords> read_record_log(const std::filesystem::path& file) {
+  auto text = read_all(file);
+  if (!text) return tl::unexpected(text.error());
+  return parse_record_log(*text, file.string());
+}
+
+}  // namespace parity

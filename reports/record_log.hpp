@@ -1,0 +1,53 @@
+#pragma once
+#include <filesystem>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "harness/ladder/record.hpp"
+
+namespace parity {
+
+/// A file of records, one JSON line each, that is safe against a kill at any moment: each record is appended
+/// by one write(2) and reaches the disk before append() returns. The facts of a device (a hundred lines that
+/// do not change) stand in its first record of the log only; read_record_log() gives them back to the others.
+class RecordLog {
+ public:
+  enum class Mode {
+    create,  ///< an existing file that is not empty is an error
+    append,  ///< continue; a torn last line of a killed run is cut off first
+  };
+  /// Opens and locks the file: a second writer gets an error instead of a mixture.
+  static Result<RecordLog> open(const std::filesystem::path& file, Mode mode);
+
+  RecordLog(RecordLog&& other) noexcept;
+  RecordLog& operator=(RecordLog&& other) noexcept;
+  RecordLog(const RecordLog&) = delete;
+  RecordLog& operator=(const RecordLog&) = delete;
+  ~RecordLog();
+
+  /// Appends one record. On an error (disk full, I/O error) the file is cut back to what it was before, so
+  /// that everything recorded earlier stays readable.
+  Result<void> append(const Record& record);
+  const std::filesystem::path& file() const { return file_; }
+
+ private:
+  RecordLog(std::filesystem::path file, int descriptor) : file_(std::move(file)), descriptor_(descriptor) {}
+
+  std::filesystem::path file_;
+  int descriptor_ = -1;
+  std::set<std::string> described_;  ///< devices whose facts this log has
+};
+
+struct LoggedRecords {
+  std::vector<Record> records;
+  std::string note;  ///< not empty: the last line was torn and left out
+};
+
+/// Reads a log. One torn line, the last, is what a killed run leaves: it is left out and said in `note`. Any
+/// other line that cannot be read is an error naming file, line and field.
+Result<LoggedRecords> read_record_log(const std::filesystem::path& file);
+/// The same from memory; `name` stands for the file in messages.
+Result<LoggedRecords> parse_record_log(std::string_view text, const std::string& name);
+
+}  // namespace parity

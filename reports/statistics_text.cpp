@@ -1,0 +1,54 @@
+#include "reports/statistics_text.hpp"
+
+#include <fmt/core.h>
+
+#include "reports/summary.hpp"
+
+namespace parity {
+namespace {
+
+std::string contract_text(const Contract& contract) {
+  std::string text = fmt::format("stored as {}", name_of(contract.store));
+  text += contract.exact         ? ", exact: bits are required"
+          : contract.order_known ? ", order known"
+                                 : ", order unknown";
+  if (!contract.store_rounding_known) text += ", store rounding unknown";
+  if (contract.store_rounding == Rounding::toward_zero) text += ", store truncates";
+  return text;
+}
+
+}  // namespace
+
+std::string statistics_text(const OutputRecord& output) {
+  const ErrorStatistics& s = output.judgement.statistics;
+  std::string text;
+  const auto line = [&](const char* name, const std::string& value) {
+    text += fmt::format("  {:<16} {}\n", name, value);
+  };
+  line("elements", fmt::format("{} {} {}, {} reference zeros", s.elements, name_of(output.dtype),
+                               to_string(output.shape), s.zeros_want));
+  line("non-finite",
+       fmt::format("{} NaN, {} Inf, {} where a finite number belongs, {} NaN missing, {} never written",
+                   s.nan, s.inf, s.unexpected_nonfinite, s.missing_nan, s.unwritten));
+  line("error", fmt::format("max {}, mean {}, mean signed {}, rms {}", short_number(s.max_abs),
+                            short_number(s.mean_abs), short_number(s.mean_signed), short_number(s.rms)));
+  line("relative", fmt::format("max {}, L2 {}, NMSE {}, norm ratio {:.9g}", short_number(s.max_relative),
+                               short_number(s.relative_l2), short_number(s.nmse), s.norm_ratio));
+  line("cos_sim", fmt::format("{}, worst row {}", cosine_text(s.cosine), cosine_text(s.cosine_worst_row)));
+  line("ulp", fmt::format("50% {}, 90% {}, 99% {}, 99.9% {}, max {}", short_number(s.ulp_quantiles[0]),
+                          short_number(s.ulp_quantiles[1]), short_number(s.ulp_quantiles[2]),
+                          short_number(s.ulp_quantiles[3]), short_number(s.ulp_quantiles[4])));
+  line("err/bound",
+       fmt::format("{} of the expected spread ({} elements outside), {} of the hard bound ({} beyond)",
+                   short_number(s.max_bound_ratio), s.outside_spread, short_number(s.max_hard_ratio),
+                   s.outside_hard));
+  line("contract", contract_text(output.contract));
+  const ReplayResult& replay = output.judgement.replay;
+  if (replay.attempted)
+    line("replay", fmt::format("{} of {} bits equal to {}", replay.equal, replay.compared, replay.model));
+  else if (!replay.note.empty())
+    line("replay", replay.note);
+  return text;
+}
+
+}  // namespace parity

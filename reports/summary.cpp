@@ -1,0 +1,153 @@
+#include "reports/summary.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "reports/order_text.hpp"
+
+namespace parity {
+namespace {
+
+double median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+/// The larger; a NaN counts as larger than everything, so that it is never hidden.
+double larger(double a, double b) {
+  return std::isnan(a) || a > b ? a : b;
+}
+
+PathSummary& row_of(DeviceSummary& device, const Record& record) {
+  for (PathSummary& row : device.paths)
+    if (row.stage == record.stage && row.path == record.path) return row;
+  PathSummary& row = device.paths.emplace_back();
+  row.rung = record.rung;
+  row.stage = record.stage;
+  row.path = record.path;
+  return row;
+}
+
+DeviceSummary& device_of(RunSummary& summary, const DeviceInfo& device) {
+  for (DeviceSummary& known : summary.devices)
+    if (known.device.id == device.id && known.device.name == device.name &&
+        known.device.driver == device.driver)
+      return known;
+  return summary.devices.emplace_back(DeviceSummary{device, {}});
+}
+
+void add(PathSummary& row, const Record& record) {
+  row.worst = row.cases == 0 ? record.verdict : worse(row.worst, record.verdict);
+  ++row.cases;
+  ++row.verdicts[record.verdict];
+  for (const OutputRecord& output : record.outputs) {
+    const ErrorStatistics& statistics = output.judgement.statistics;
+    const auto elements = static_cast<double>(statistics.elements);
+    const double total = static_cast<double>(row.elements) + elements;
+    if (total > 0) row.mean_abs += (statistics.mean_abs - row.mean_abs) * elements / total;
+    row.elements += statistics.elements;
+    row.max_bound_ratio = larger(row.max_bound_ratio, statistics.max_bound_ratio);
+    row.max_abs = larger(row.max_abs, statistics.max_abs);
+    if (statistics.elements > 0)
+      row.cosine =
+          std::isnan(statistics.cosine) ? statistics.cosine : std::min(row.cosine, statistics.cosine);
+    row.replay_compared += output.judgement.replay.compared;
+    row.replay_equal += output.judgement.replay.equal;
+  }
+  const DeviceSpread spread = device_spread(record.order);
+  row.order_experiments += spread.experiments;
+  row.order_spread_ulp = larger(row.order_spread_ulp, spread.max_ulp);
+  row.run_to_run_unequal += spread.run_to_run_unequal ? 1 : 0;
+  row.device_seconds += median(record.device_seconds);
+}
+
+}  // namespace
+
+bool is_failure(Verdict verdict) {
+  return verdict == Verdict::fail || verdict == Verdict::suspect || verdict == Verdict::drift ||
+         verdict == Verdict::crash || verdict == Verdict::timeout;
+}
+
+std::int64_t RunSummary::count(Verdict verdict) const {
+  const auto found = verdicts.find(verdict);
+  return found == verdicts.end() ? 0 : found->second;
+}
+
+std::int64_t RunSummary::failed() const {
+  std::int64_t sum = 0;
+  for (const auto& [verdict, count] : verdicts) sum += is_failure(verdict) ? count : 0;
+  return sum;
+}
+
+std::int64_t RunSummary::judged() const {
+  return records - count(Verdict::unsupported) - count(Verdict::untrusted);
+}
+
+RunSummary summarise(std::span<const Record> records) {
+  RunSummary summary;
+  struct Place {
+    std::string reason, where;
+    std::int64_t cases = 0;
+  };
+  std::vector<Place> places;
+  for (const Record& record : records) {
+    ++summary.records;
+    ++summary.verdicts[record.verdict];
+    add(row_of(device_of(summary, record.device), record), record);
+    if (record.verdict != Verdict::unsupported) continue;
+    const std::string where = fmt::format("{} {} {}", record.device.id, record.stage, record.path);
+    const auto found = std::find_if(places.begin(), places.end(), [&](const Place& place) {
+      return place.reason == record.reason && place.where == where;
+    });
+    ++(found == places.end() ? places.emplace_back(Place{record.reason, where, 0}) : *found).cases;
+  }
+  for (DeviceSummary& device : summary.devices)
+    std::stable_sort(device.paths.begin(), device.paths.end(),
+                     [](const PathSummary& a, const PathSummary& b) { return a.rung < b.rung; });
+  for (const Place& place : places) {
+    auto group = std::find_if(summary.unsupported.begin(), summary.unsupported.end(),
+                              [&](const UnsupportedGroup& known) { return known.reason == place.reason; });
+    if (group == summary.unsupported.end())
+      group = summary.unsupported.insert(summary.unsupported.end(), UnsupportedGroup{place.reason, {}});
+    group->where.push_back(
+        fmt::format("{} ({} {})", place.where, place.cases, place.cases == 1 ? "case" : "cases"));
+  }
+  return summary;
+}
+
+std::string verdict_counts(const std::map<Verdict, std::int64_t>& verdicts) {
+  std::string text;
+  for (const Verdict verdict : {Verdict::pass, Verdict::fail, Verdict::suspect, Verdict::drift,
+                                Verdict::crash, Verdict::timeout, Verdict::untrusted, Verdict::unsupported}) {
+    const auto found = verdicts.find(verdict);
+    if (found == verdicts.end() || found->second == 0) continue;
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", found->second, name_of(verdict));
+  }
+  return text.empty() ? "no records" : text;
+}
+
+std::string short_number(double value) {
+  if (value == 0) return "0";
+  return fmt::format("{:.3g}", value);
+}
+
+std::string cosine_text(double cosine) {
+  if (!(cosine > 0.99)) return fmt::format("{:.4f}", cosine);
+  const double gap = 1 - cosine;
+  // Rounding may leave a cosine a hair above 1.
+  return gap <= 0 ? "1" : fmt::format("1-{:.1e}", gap);
+}
+
+std::string replay_text(std::int64_t equal, std::int64_t compared) {
+  if (compared == 0) return "-";
+  if (equal == compared) return "equal";
+  // Never rounded up to 100 %.
+  const double percent = std::floor(1e4 * static_cast<double>(equal) / static_cast<double>(compared)) / 100;
+  return fmt::format("{:.2f}%", percent);
+}
+
+}  // namespace parity

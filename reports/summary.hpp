@@ -1,0 +1,64 @@
+#pragma once
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "harness/ladder/record.hpp"
+
+namespace parity {
+
+/// All records of one path on one rung of one device, taken together: a row of the table.
+struct PathSummary {
+  int rung = 0;
+  std::string stage, path;
+  std::map<Verdict, std::int64_t> verdicts;
+  Verdict worst = Verdict::pass;
+  std::int64_t cases = 0;
+  std::int64_t elements = 0;         ///< compared with the reference
+  double max_bound_ratio = 0;        ///< worst error over its bound
+  double max_abs = 0, mean_abs = 0;  ///< error; the mean is over elements
+  double cosine = 1;                 ///< lowest
+  std::int64_t replay_compared = 0, replay_equal = 0;
+  double order_spread_ulp = 0;          ///< largest over all order experiments on the device
+  std::int64_t order_experiments = 0;   ///< 0: not measured
+  std::int64_t run_to_run_unequal = 0;  ///< cases whose repeated runs differ
+  double device_seconds = 0;            ///< sum of the medians
+};
+
+struct DeviceSummary {
+  DeviceInfo device;
+  std::vector<PathSummary> paths;  ///< by rung, then in order of appearance
+};
+
+/// Why something was not run, and how often.
+struct UnsupportedGroup {
+  std::string reason;
+  std::vector<std::string> where;  ///< "vulkan:0 gemm coopmat_f16_f32 (12 cases)"
+};
+
+struct RunSummary {
+  std::vector<DeviceSummary> devices;
+  std::vector<UnsupportedGroup> unsupported;
+  std::map<Verdict, std::int64_t> verdicts;
+  std::int64_t records = 0;
+  std::int64_t count(Verdict verdict) const;
+  /// Verdicts that say a contract does not hold: fail, suspect, crash, timeout, drift.
+  std::int64_t failed() const;
+  /// Records that proved something, either way: everything but unsupported and untrusted.
+  std::int64_t judged() const;
+};
+
+RunSummary summarise(std::span<const Record> records);
+bool is_failure(Verdict verdict);
+
+/// "12 pass, 1 fail, 3 unsupported" in a fixed order, zeros left out; "no records" when empty.
+std::string verdict_counts(const std::map<Verdict, std::int64_t>& verdicts);
+
+// Short forms of numbers, for people.
+std::string short_number(double value);  ///< three significant digits; 0 is "0"
+std::string cosine_text(double cosine);  ///< "1", "1-2.1e-08": the digits that matter
+std::string replay_text(std::int64_t equal, std::int64_t compared);  ///< "equal", "99.98%", "-"
+
+}  // namespace parity

@@ -1,0 +1,99 @@
+#include "reports/summary.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "reports/record_sample.hpp"
+#include "reports/table.hpp"
+
+namespace parity {
+namespace {
+
+Record plain(Verdict verdict, const std::string& path, double max_abs, std::int64_t elements) {
+  Record record = sample_record(verdict);
+  record.path = path;
+  ErrorStatistics& s = record.outputs[0].judgement.statistics;
+  s.max_abs = max_abs;
+  s.mean_abs = max_abs / 2;
+  s.elements = elements;
+  s.cosine = 0.5 + max_abs / 10;
+  s.max_bound_ratio = max_abs;
+  return record;
+}
+
+TEST(Summary, RowsGatherCasesOfOnePath) {
+  const std::vector<Record> records = {plain(Verdict::pass, "a", 1, 10), plain(Verdict::fail, "b", 2, 10),
+                                       plain(Verdict::pass, "a", 3, 30)};
+  const RunSummary summary = summarise(records);
+  ASSERT_EQ(summary.devices.size(), 1u);
+  ASSERT_EQ(summary.devices[0].paths.size(), 2u);
+  const PathSummary& a = summary.devices[0].paths[0];
+  EXPECT_EQ(a.cases, 2);
+  EXPECT_EQ(a.worst, Verdict::pass);
+  EXPECT_EQ(a.max_abs, 3);
+  EXPECT_DOUBLE_EQ(a.mean_abs, (0.5 * 10 + 1.5 * 30) / 40);
+  EXPECT_DOUBLE_EQ(a.cosine, 0.6);
+  EXPECT_EQ(a.replay_compared, 12);
+  EXPECT_EQ(a.replay_equal, 8);
+  EXPECT_EQ(a.order_spread_ulp, 1);
+  EXPECT_EQ(a.run_to_run_unequal, 2);
+  EXPECT_EQ(summary.failed(), 1);
+  EXPECT_EQ(summary.judged(), 3);
+}
+
+TEST(Summary, ANotANumberIsNeverHidden) {
+  const std::vector<Record> records = {plain(Verdict::pass, "a", 1, 10),
+                                       plain(Verdict::fail, "a", std::nan(""), 10),
+                                       plain(Verdict::pass, "a", 2, 10)};
+  const PathSummary row = summarise(records).devices.at(0).paths.at(0);
+  EXPECT_TRUE(std::isnan(row.max_bound_ratio));
+  EXPECT_EQ(row.worst, Verdict::fail);
+}
+
+TEST(Summary, UnsupportedIsGroupedByReasonAndJudgesNothing) {
+  Record none = plain(Verdict::unsupported, "a", 0, 0);
+  none.outputs.clear();
+  none.reason = "no fp16";
+  Record other = none;
+  other.path = "b";
+  const RunSummary summary = summarise(std::vector<Record>{none, none, other});
+  EXPECT_EQ(summary.judged(), 0);
+  EXPECT_EQ(summary.failed(), 0);
+  ASSERT_EQ(summary.unsupported.size(), 1u);
+  EXPECT_EQ(summary.unsupported[0].where,
+            (std::vector<std::string>{"vulkan:1 gemm a (2 cases)", "vulkan:1 gemm b (1 case)"}));
+  EXPECT_NE(to_table(summary).find("NOTHING JUDGED: 3 unsupported"), std::string::npos);
+}
+
+TEST(Summary, NumbersKeepTheDigitsThatMatter) {
+  EXPECT_EQ(cosine_text(1), "1");
+  EXPECT_EQ(cosine_text(1 + 1e-16), "1");
+  EXPECT_EQ(cosine_text(1 - 2.5e-8), "1-2.5e-08");
+  EXPECT_EQ(cosine_text(0.5), "0.5000");
+  EXPECT_EQ(cosine_text(std::nan("")), "nan");
+  EXPECT_EQ(replay_text(0, 0), "-");
+  EXPECT_EQ(replay_text(7, 7), "equal");
+  EXPECT_EQ(replay_text(999999, 1000000), "99.99%");
+  EXPECT_EQ(short_number(0), "0");
+  EXPECT_EQ(short_number(1234567), "1.23e+06");
+}
+
+TEST(Table, ColoursOnlyWhenAskedAndColumnsAligned) {
+  const RunSummary summary =
+      summarise(std::vector<Record>{plain(Verdict::pass, "a", 1, 10), plain(Verdict::fail, "longer", 2, 10)});
+  const std::string text = to_table(summary);
+  EXPECT_EQ(text.find('\033'), std::string::npos);
+  EXPECT_NE(to_table(summary, {true}).find("\033[1;31mfail"), std::string::npos);
+  EXPECT_NE(text.find("FAILED: 1 pass, 1 fail on 1 device\n"), std::string::npos) << text;
+  // The verdict stands at the same place in every row.
+  const auto column = [&](const char* word) {
+    const std::size_t at = text.find(word);
+    return at - text.rfind('\n', at);
+  };
+  EXPECT_EQ(column("verdict"), column("pass\n"));
+  EXPECT_EQ(column("verdict"), column("fail\n"));
+}
+
+}  // namespace
+}  // namespace parity

@@ -1,0 +1,97 @@
+#include "reports/table.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+
+namespace parity {
+namespace {
+
+constexpr std::size_t columns = 10;
+using Cells = std::array<std::string, columns>;
+
+const Cells heading = {"rung",     "path",    "cases",  "err/bound",    "max err",
+                       "mean err", "cos_sim", "replay", "order spread", "verdict"};
+
+std::string colour_of(Verdict verdict) {
+  if (is_failure(verdict)) return "\033[1;31m";
+  return verdict == Verdict::pass ? "\033[32m" : "\033[33m";
+}
+
+std::string spread_text(const PathSummary& path) {
+  if (path.order_experiments == 0) return "-";
+  if (path.run_to_run_unequal > 0) return short_number(path.order_spread_ulp) + " ulp (runs differ)";
+  return path.order_spread_ulp == 0 ? "same bits" : short_number(path.order_spread_ulp) + " ulp";
+}
+
+Cells cells_of(const PathSummary& path) {
+  const bool one_kind = path.verdicts.size() == 1;
+  const std::string verdict = one_kind ? std::string(name_of(path.worst)) : verdict_counts(path.verdicts);
+  Cells cells = {path.stage, path.path, std::to_string(path.cases), "-", "-", "-", "-", "-", "-", verdict};
+  if (path.elements == 0) return cells;
+  cells[3] = short_number(path.max_bound_ratio);
+  cells[4] = short_number(path.max_abs);
+  cells[5] = short_number(path.mean_abs);
+  cells[6] = cosine_text(path.cosine);
+  cells[7] = replay_text(path.replay_equal, path.replay_compared);
+  cells[8] = spread_text(path);
+  return cells;
+}
+
+/// Texts to the left, figures to the right; the last column is not padded.
+std::string line_of(const Cells& cells, const std::array<std::size_t, columns>& width) {
+  std::string line = "  ";
+  for (std::size_t c = 0; c + 1 < columns; ++c)
+    line += c < 2 ? fmt::format("{:<{}}  ", cells[c], width[c]) : fmt::format("{:>{}}  ", cells[c], width[c]);
+  return line;
+}
+
+void device_table(std::string& text, const DeviceSummary& device, const TableOptions& options) {
+  const DeviceInfo& info = device.device;
+  const std::string title = fmt::format("{}  {}  ({}{}{})", info.id, info.name, info.driver,
+                                        info.driver.empty() || info.api.empty() ? "" : ", ", info.api);
+  text += options.colour ? "\033[1m" + title + "\033[0m\n" : title + "\n";
+  std::vector<Cells> rows;
+  std::array<std::size_t, columns> width{};
+  for (std::size_t c = 0; c < columns; ++c) width[c] = heading[c].size();
+  for (const PathSummary& path : device.paths) {
+    rows.push_back(cells_of(path));
+    for (std::size_t c = 0; c < columns; ++c) width[c] = std::max(width[c], rows.back()[c].size());
+  }
+  const std::string head = line_of(heading, width) + heading.back();
+  text += options.colour ? "\033[2m" + head + "\033[0m\n" : head + "\n";
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    const std::string& verdict = rows[r].back();
+    text += line_of(rows[r], width);
+    text += options.colour ? colour_of(device.paths[r].worst) + verdict + "\033[0m\n" : verdict + "\n";
+  }
+  text += "\n";
+}
+
+}  // namespace
+
+std::string to_table(const RunSummary& summary, const TableOptions& options) {
+  std::string text;
+  for (const DeviceSummary& device : summary.devices) device_table(text, device, options);
+  if (!summary.unsupported.empty()) text += "Not run, because unsupported:\n";
+  for (const UnsupportedGroup& group : summary.unsupported) {
+    text += "  " + (group.reason.empty() ? "no reason given" : group.reason) + "\n";
+    for (const std::string& where : group.where) text += "    " + where + "\n";
+  }
+  if (!summary.unsupported.empty()) text += "\n";
+  const std::string counts = verdict_counts(summary.verdicts);
+  const std::size_t devices = summary.devices.size();
+  const std::string where = fmt::format(" on {} {}", devices, devices == 1 ? "device" : "devices");
+  const Verdict worst = summary.failed() > 0   ? Verdict::fail
+                        : summary.judged() > 0 ? Verdict::pass
+                                               : Verdict::untrusted;
+  const std::string word = worst == Verdict::fail   ? "FAILED"
+                           : worst == Verdict::pass ? "passed"
+                                                    : "NOTHING JUDGED";
+  text += options.colour ? colour_of(worst) + word + "\033[0m" : word;
+  text += ": " + counts + (devices == 0 ? "" : where) + "\n";
+  return text;
+}
+
+}  // namespace parity
