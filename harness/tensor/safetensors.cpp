@@ -172,9 +172,9 @@ Result<void> write_safetensors(const std::filesystem::path& file,
       if (!copy) return tl::unexpected(copy.error());
       stored = &dense.emplace_back(*std::move(copy));
     }
-    const auto dtype = std::find_if(readable.begin(), readable.end(), [&](const auto& candidate) {
-      return candidate.second == tensor.dtype();
-    });
+    const auto dtype =
+        std::find_if(readable.begin(), readable.end(),
+                     [&, type = tensor.dtype()](const auto& candidate) { return candidate.second == type; });
     const std::uint64_t end = begin + stored->bytes().size();
     header[name] = {{"dtype", dtype->first}, {"shape", tensor.shape()}, {"data_offsets", {begin, end}}};
     parts.push_back(stored->bytes());
