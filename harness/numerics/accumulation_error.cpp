@@ -6,9 +6,8 @@
 namespace parity {
 namespace {
 
-// rms of a rounding to nearest over u |s|: the error is uniform over one spacing 2u 2^floor(log2 |s|), and
-// the significand's spread gives 0.41 (numerics.md, section 2).
-constexpr double rounding_rms = 0.41;
+// Mean of 4^floor(log2 |s|) / s^2 over logarithmically spread significands: 3 / (8 ln 2).
+constexpr double binade_square = 0.541;
 constexpr std::int64_t most_stretches = 8;
 
 /// (1 + u)^n - 1: the largest relative error of n roundings, for any n.
@@ -16,18 +15,34 @@ double compound(double n, double u) {
   return std::expm1(n * std::log1p(u));
 }
 
-/// E[s_n^2] for a sum of n of N exchangeable terms with sum D and sum of squares V is on_v V + on_d D^2.
-struct SubsetMoment {
+/// Moments of partial sums of exchangeable terms: for a sum of n of N terms whose sum is D and whose squares
+/// sum to V, E[s^2] = on_v V + on_d D^2.
+struct Moments {
   double on_v = 0, on_d = 0;
 };
-SubsetMoment subset_moment(double n, double total) {
+Moments subset_moments(double n, double total) {
   if (total <= 1) return {0, 1};
   const double pairs = n * (n - 1) / (total * (total - 1));
   return {n / total - pairs, pairs};
 }
 
+/// The same summed over the partial sums of `steps` steps of g terms each, n = g steps terms in all.
+Moments chain_moments(double steps, double g, double total) {
+  if (total <= 1) return {0, 1};
+  const double sizes = g * steps * (steps + 1) / 2;
+  const double squares = g * g * steps * (steps + 1) * (2 * steps + 1) / 6;
+  const double pairs = (squares - sizes) / (total * (total - 1));
+  return {sizes / total - pairs, pairs};
+}
+
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
   return b == 0 ? 0 : (a + b - 1) / b;
+}
+
+/// Variance of a bridge of n steps around its line, averaged over its values, over V: (1/n) sum (m/n)(1 -
+/// m/n).
+double bridge_noise(double n) {
+  return n > 0 ? (n * n - 1) / (6 * n * n) : 0;
 }
 
 /// Stretches of one long chain [begin, end).
@@ -40,32 +55,34 @@ void cut_chain(std::vector<Stretch>& out, std::int64_t begin, std::int64_t end, 
     stretch.begin = at;
     stretch.end = std::min(end, at + length);
     stretch.path = static_cast<double>(ceil_div(stretch.end - at, step_terms));
+    stretch.path_noise = bridge_noise(stretch.path);
     stretch.steps = stretch.path;
     out.push_back(stretch);
   }
   if (!out.empty()) out.back().ends_part = true;
 }
 
-/// `parts` chains of about n terms inside one stretch of N terms: each chain's partial sums are a path from
-/// zero to the chain's sum, whose square is a subset moment.
+/// `parts` chains of about n terms inside one stretch of N terms, each from zero.
 void add_chains(Stretch& stretch, double parts, double step_terms) {
   const double total = static_cast<double>(stretch.end - stretch.begin);
   if (total == 0) return;
-  const double n = total / parts;
-  const double roundings = std::ceil(n / step_terms);
-  const SubsetMoment sum = subset_moment(n, total);
-  stretch.difference += parts * roundings * sum.on_d / 3;
-  stretch.squares += parts * roundings * (sum.on_v / 3 + (1 / parts) / 6);
+  const double steps = std::ceil(total / parts / step_terms);
+  const Moments sums = chain_moments(steps, total / parts / steps, total);
+  stretch.difference += parts * sums.on_d;
+  stretch.squares += parts * sums.on_v;
 }
 
-/// The nodes of a tree over `leaves` sums, `total` terms: at each level nodes cover twice as many terms.
+/// The nodes of a tree over `leaves` sums: at each level nodes cover twice as many terms. The sum of two
+/// numbers of like size loses one bit at most, so that it is exact or a tie, each half of the time: variance
+/// 1/8 of the squared spacing and not 1/12. That holds at every node when the terms have one sign, and at
+/// about half when signs are mixed.
 void add_tree(Stretch& stretch, double leaves) {
   const double total = static_cast<double>(stretch.end - stretch.begin);
   for (double nodes = leaves / 2; nodes >= 0.75; nodes /= 2) {
     const double count = std::max(nodes, 1.0);
-    const SubsetMoment sum = subset_moment(total / count, total);
-    stretch.difference += count * sum.on_d;
-    stretch.squares += count * sum.on_v;
+    const Moments sum = subset_moments(total / count, total);
+    stretch.tree += 1.5 * count * sum.on_d;
+    stretch.squares += 1.25 * count * sum.on_v;
   }
 }
 
@@ -74,8 +91,9 @@ std::vector<Stretch> cut_into_stretches(const SummationPlan& plan, std::int64_t 
   const std::int64_t terms = plan.terms();
   const std::int64_t parts = plan.parts();
   if (terms == 0) return out;
-  // About 8 stretches, none shorter than 8 steps; long reductions pay a pass over the output for each.
-  const std::int64_t pieces = std::clamp<std::int64_t>(terms / (8 * step_terms), 1, most_stretches);
+  // Up to 8 stretches of at least 8 terms and a whole step; each costs a pass over the output.
+  const std::int64_t shortest = std::max<std::int64_t>(8, step_terms);
+  const std::int64_t pieces = std::clamp<std::int64_t>(terms / shortest, 1, most_stretches);
   if (plan.combine != SummationPlan::Combine::sequence) {
     Stretch whole;
     whole.end = terms;
@@ -98,6 +116,7 @@ std::vector<Stretch> cut_into_stretches(const SummationPlan& plan, std::int64_t 
       stretch.begin = plan.begin[static_cast<std::size_t>(part)];
       stretch.end = plan.begin[static_cast<std::size_t>(last)];
       stretch.path = static_cast<double>(last - part);
+      stretch.path_noise = bridge_noise(stretch.path);
       add_chains(stretch, static_cast<double>(last - part), static_cast<double>(step_terms));
       stretch.chains = static_cast<double>(last - part);
       stretch.steps = stretch.chains * std::ceil(static_cast<double>(stretch.end - stretch.begin) /
@@ -119,7 +138,7 @@ void add_conversion(AccumulationError& error, const ArithmeticModel& model) {
   const double both = compound(2, cut ? 2 * u : u);
   error.hard_relative = (1 + error.hard_relative) * (1 + both) - 1;
   // Two independent operands; a cut operand's error is spread as widely around its mean.
-  error.product_spread += 2 * std::pow(rounding_rms * u, 2);
+  error.product_spread += 2 * binade_square * u * u / 3;
   if (cut) {
     // Cutting takes between 0 and 2u of each operand, u on average; data of few bits loses nothing.
     error.mean_relative = -2 * u * 0.72;
@@ -145,12 +164,9 @@ void add_underflow(AccumulationError& error, const ArithmeticModel& model, doubl
 }
 
 void describe_truncation(AccumulationError& error, const ArithmeticModel& model, int fraction_bits) {
-  const int stored = format_of(model.precision.accumulate).precision - 1;
   error.truncates = true;
   error.term_grid = std::ldexp(1.0, -fraction_bits);
-  error.term_free_bits = fraction_bits - 2 * (model.precision.multiply.precision - 1);
-  const double r = std::ldexp(1.0, fraction_bits - stored);
-  error.sum_truncation = r > 1 ? (r - 1) / (2 * r) * 2 * error.unit : 0;
+  error.product_bits = 2 * (model.precision.multiply.precision - 1);
 }
 
 }  // namespace
@@ -162,7 +178,9 @@ AccumulationError accumulation_error(const ArithmeticModel& model, std::int64_t 
   const double k = static_cast<double>(terms);
   const bool exact_products = 2 * model.precision.multiply.precision <= accumulate.precision;
   error.unit = u;
-  error.spread = std::pow(rounding_rms * u, 2);
+  // One rounding to nearest: uniform over a spacing 2u 2^floor(log2 |s|), variance u^2/3 of that binade's
+  // square.
+  error.spread = u * u / 3;
 
   if (!model.accumulation) {
     // Any order: K roundings bound every tree with products rounded first, one more is a margin for a loop
@@ -170,10 +188,11 @@ AccumulationError accumulation_error(const ArithmeticModel& model, std::int64_t 
     Stretch whole;
     whole.end = terms;
     whole.path = k;
+    whole.path_noise = bridge_noise(k);
     whole.ends_part = true;
     error.stretches.push_back(whole);
     error.hard_relative = compound(k + 1, u);
-    if (!exact_products) error.product_spread += error.spread;
+    if (!exact_products) error.product_spread += binade_square * error.spread;
     if (model.may_truncate) {
       // A truncating adder that keeps at least 23 fraction bits: every product loses at most 2^-23 of the
       // largest magnitude around (at most M), and every step at most 2^-23 for the accumulator and 2^-23 for
@@ -183,7 +202,6 @@ AccumulationError accumulation_error(const ArithmeticModel& model, std::int64_t 
       error.stretches.back().steps = steps;
       error.perhaps_truncates = true;
       describe_truncation(error, model, 23);
-      error.sum_truncation = u;  // of an adder with many fraction bits: half a spacing
     }
     add_underflow(error, model, 2 * k + 1);
     add_conversion(error, model);
@@ -207,13 +225,14 @@ AccumulationError accumulation_error(const ArithmeticModel& model, std::int64_t 
     const double step = (how.adder.terms + 1) * std::ldexp(1.0, -how.adder.fraction_bits) + 2 * u;
     error.hard_relative = (1 + compound(chain, step)) * (1 + compound(combine, u)) - 1;
     describe_truncation(error, model, how.adder.fraction_bits);
-    // Truncation of r values a spacing: (r^2-1)/(12 r^2) spacing^2, 2^(2 floor(log2 |s|)) ~ 0.55 s^2.
+    // A sum cut from a grid r times finer than its spacing: variance (r^2 - 1)/(12 r^2) of the spacing's
+    // square.
     const double r = std::ldexp(1.0, how.adder.fraction_bits - (accumulate.precision - 1));
-    error.spread = std::max(r * r - 1, 0.0) / (12 * r * r) * 4 * u * u * 0.55;
+    error.spread = std::max(1 - 1 / (r * r), 0.0) * u * u / 3;
   } else {
     const bool rounds_product = how.multiply_add == MultiplyAdd::separate && !exact_products;
     error.hard_relative = compound(chain + combine + (rounds_product ? 1 : 0), u);
-    if (rounds_product) error.product_spread += error.spread;
+    if (rounds_product) error.product_spread += binade_square * error.spread;
   }
   add_underflow(error, model, 2 * k + combine);
   add_conversion(error, model);
