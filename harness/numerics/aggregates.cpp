@@ -144,7 +144,9 @@ AggregateReport aggregate_report(const Measurement& m, const Tensor& got, const 
   AggregateReport report;
   std::vector<AggregateFinding> candidates;
   const auto consider = [&](const std::vector<ScopeSums>& sums, Scope scope) {
-    const auto per_batch = static_cast<std::int64_t>(sums.size()) / std::max<std::int64_t>(want.batch, 1);
+    // The tensor scope has one entry for all batches.
+    const auto per_batch =
+        std::max<std::int64_t>(static_cast<std::int64_t>(sums.size()) / std::max<std::int64_t>(want.batch, 1), 1);
     for (std::size_t i = 0; i < sums.size(); ++i) {
       const auto at = static_cast<std::int64_t>(i);
       const auto f = worst_of(sums[i], scope, at / per_batch, at % per_batch);

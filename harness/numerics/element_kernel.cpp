@@ -7,7 +7,7 @@ namespace parity {
 namespace {
 
 // Bounds beyond this are "anything"; keeps the grid arithmetic finite.
-constexpr double anything = 0x1p800;
+constexpr double anything = 0x1p1020;
 
 inline double at_most(double a, double b) {
   return a < b ? a : b;
@@ -71,10 +71,10 @@ ElementLimits ElementKernel::limits(double v, double hard, double systematic, do
   }
   constexpr double inf = std::numeric_limits<double>::infinity();
   // An unbounded interval contains infinity in every format.
-  if (i.high >= anything / 2) result.high = inf;
-  if (i.low <= -anything / 2) result.low = -inf;
-  if (i.hard_high >= anything / 2) result.hard_high = inf;
-  if (i.hard_low <= -anything / 2) result.hard_low = -inf;
+  if (i.high - v >= anything / 2) result.high = inf;
+  if (i.low - v <= -anything / 2) result.low = -inf;
+  if (i.hard_high - v >= anything / 2) result.hard_high = inf;
+  if (i.hard_low - v <= -anything / 2) result.hard_low = -inf;
   return result;
 }
 
@@ -116,7 +116,12 @@ void ElementKernel::evaluate_as(ElementBlock& b, std::size_t count) const {
 }
 
 // Aggregates look at what is left once everything predictable is taken off the error:
-// - the expected bias, with its tenth of uncertainty, and the systematic part (they are common to elements);
+// - the systematic part (it is common to elements);
+// - where a bias is expected, the hard bound: such an adder truncates, and what it loses follows the bits of
+// the
+//   data (nothing of fp16 products that fit its fraction, all of products far below the largest), so neither
+//   the expected bias nor the variance holds for all data. Its bits are judged by replay; what the aggregates
+//   still see beyond that is the store (a tensor core's hard bound is small against half an fp16 ulp);
 // - the residual of the store: where sigma is small against an ulp, round(x) - x is known and, for data on a
 //   coarse grid, shared by all elements (integers plus a bias of 0.3 stored to bf16). It fades as x comes
 //   within 2 sigma of a rounding boundary and as sigma nears an ulp: the mean of a sawtooth under Gaussian
@@ -134,7 +139,8 @@ void ElementKernel::standardise(ElementBlock& b, std::size_t count) const {
     const double variance = b.variance[i] < 0x1p1000 ? b.variance[i] : 0x1p1000;
     const double spacing = grid::ulp(g, x) * rounds;
     double error = b.got[i] - x;
-    double certain = b.systematic[i] + 0.1 * std::fabs(b.mean[i]);
+    const double expected_bias = std::fabs(b.mean[i]);
+    double certain = b.systematic[i] + (expected_bias > 0 ? b.hard[i] : 0.0);
     double store_variance = spacing * spacing * (1.0 / 12);
     if constexpr (ends == EndRounding::nearest) {
       const double sigma = std::sqrt(variance > 0 ? variance : 0);

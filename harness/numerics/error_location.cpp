@@ -35,13 +35,16 @@ struct Axis {
                        : static_cast<std::int64_t>(std::uint64_t{1}
                                                    << std::countr_zero(static_cast<std::uint64_t>(step)));
   }
-  /// Everything wrong lies beyond the last multiple of a tile size (the largest that fits).
+  /// Everything wrong lies beyond the last multiple of a tile size: of those sizes, the one whose tail fits
+  /// closest, and of equals the largest.
   std::optional<std::int64_t> tail_of() const {
+    std::optional<std::int64_t> best;
+    std::int64_t best_start = 0;
     for (std::int64_t tile = 128; tile >= 4; tile /= 2) {
       const std::int64_t start = size / tile * tile;
-      if (start > 0 && start < size && first >= start) return tile;
+      if (start > best_start && start < size && first >= start) best = tile, best_start = start;
     }
-    return std::nullopt;
+    return best;
   }
 };
 

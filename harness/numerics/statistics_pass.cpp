@@ -17,7 +17,7 @@ struct Partition {
   std::int64_t unit_rows, unit_columns, row_units, column_units;
 
   explicit Partition(const Value& want) : batch(want.batch), rows(want.rows), columns(want.cols) {
-    constexpr std::int64_t widest = 4096;
+    constexpr std::int64_t widest = 1024;
     unit_columns = std::clamp<std::int64_t>(columns, 1, widest);
     const std::int64_t elements = std::max<std::int64_t>(want.size() / 128, 32768);
     unit_rows = std::max<std::int64_t>(elements / unit_columns / tile * tile, tile);

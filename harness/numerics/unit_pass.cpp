@@ -121,7 +121,7 @@ class UnitPass {
     if (got_nan) {
       // A NaN never lies in the expected spread. Where the accumulator may overflow either way, Inf - Inf can
       // happen: suspect, not certainly wrong.
-      ++s.unexpected_nonfinite;
+      s.unexpected_nonfinite += !anything_goes;
       return wrong(index, got, v, !anything_goes);
     }
     if (got >= limits.low && got <= limits.high) return;

@@ -1,0 +1,112 @@
+#include "harness/numerics/aggregates.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "harness/numerics/judge.hpp"
+#include "harness/tensor/fill.hpp"
+
+namespace parity {
+namespace {
+
+using Kind = AggregateFinding::Kind;
+using Scope = AggregateFinding::Scope;
+
+TEST(Aggregates, SpreadDeviateIsNormalForFewElements) {
+  // Against the exact tails of chi^2: P(X > x) = 1 - Phi(d). n = 2: exp(-x/2).
+  for (const double p : {1e-3, 1e-6, 1e-9}) {
+    const ScopeSums sums{2, 0, 0, -2 * std::log(p)};
+    const double d = deviate(sums, Kind::spread);
+    const double tail = 0.5 * std::erfc(d / std::sqrt(2));
+    EXPECT_LT(std::fabs(std::log(tail) - std::log(p)), 0.13 * std::fabs(std::log(p))) << p;
+    EXPECT_GE(tail, p);  // on the safe side
+    // The plain form calls the same event far rarer than it is.
+    const double plain = (sums.z_square / 2 - 1) * std::sqrt(2.0 / 2);
+    EXPECT_GT(plain, d * 1.2);
+  }
+  EXPECT_LT(deviate({100, 0, 0, 10}, Kind::spread), 0);
+  EXPECT_DOUBLE_EQ(deviate({100, -30, 0, 0}, Kind::bias), 3);
+}
+
+/// 64 x 64, errors given by `error` in units of sigma, references distinct unless `copies`.
+struct Field {
+  Tensor got = Tensor::create(DType::f64, {64, 64}).value();
+  Value want;
+  Contract contract;
+  template <class Error>
+  Field(Error error, bool copies = false) {
+    want.rows = want.cols = 64;
+    Tensor noise = Tensor::create(DType::f64, {64, 64}).value();
+    fill_tensor(noise, {.fill = Fill::normal, .store = DType::f64});
+    for (std::int64_t i = 0; i < 64 * 64; ++i) {
+      const std::int64_t r = copies ? 0 : i / 64, c = i % 64;
+      const double v = 1 + 1e-3 * static_cast<double>(r * 64 + c);
+      want.v.push_back(v);
+      want.hard.push_back(1e-5);
+      want.variance.push_back(1e-14);
+      got.set_value(i, v + 1e-7 * error(i / 64, c, copies ? noise.value(c) : noise.value(i)));
+    }
+    contract.store = DType::f64;
+    contract.order_known = true;
+  }
+  Judgement judgement() const { return judge(got, want, contract, {}); }
+};
+
+TEST(Aggregates, SeeWhatNoElementShows) {
+  const Judgement healthy = Field([](auto, auto, double noise) { return noise; }).judgement();
+  EXPECT_EQ(healthy.verdict, Verdict::pass);
+  EXPECT_LT(healthy.worst_aggregate, 5);
+  EXPECT_GT(healthy.worst_aggregate, 1);
+
+  const Judgement row =
+      Field([](auto r, auto, double noise) { return noise + (r == 9 ? 2 : 0); }).judgement();
+  EXPECT_EQ(row.verdict, Verdict::fail);
+  ASSERT_FALSE(row.aggregates.empty());
+  EXPECT_EQ(row.aggregates.front().scope, Scope::row);
+  EXPECT_EQ(row.aggregates.front().index, 9);
+  EXPECT_EQ(row.aggregates.front().kind, Kind::bias);
+  EXPECT_EQ(row.location.pattern, "row 9 (as an aggregate)");
+  EXPECT_EQ(row.statistics.outside_spread, 0);
+
+  const Judgement tile = Field([](auto r, auto c, double noise) {
+                           return (r / 16 == 1 && c / 16 == 2 ? 2.1 : 1) * noise;
+                         }).judgement();
+  ASSERT_FALSE(tile.aggregates.empty());
+  EXPECT_EQ(tile.location.pattern, "tile at (16, 32) (as an aggregate)");
+  EXPECT_EQ(tile.aggregates.front().kind, Kind::spread);
+}
+
+TEST(Aggregates, CopiesOfOneComputationCountOnce) {
+  // All rows equal, as for repeated tokens: each column holds one error 64 times over, 64 / sqrt(64 x 2)
+  // sigma too many for independent elements.
+  const Field copies([](auto, auto, double noise) { return noise; }, true);
+  const Measurement m = measure(copies.got, copies.want, copies.contract);
+  double raw = 0;
+  for (const ScopeSums& column : m.columns) raw = std::max(raw, deviate(column, Kind::bias));
+  EXPECT_GT(raw, aggregate_threshold);
+  EXPECT_EQ(copies.judgement().verdict, Verdict::pass);
+}
+
+TEST(Aggregates, StructuredStoreResidualsAreExpected) {
+  // Integers plus 0.3 stored to bf16, whose spacing is 1 there: every element is 0.3 off in the same
+  // direction.
+  Value want;
+  want.rows = want.cols = 64;
+  Tensor got = Tensor::create(DType::bf16, {64, 64}).value();
+  for (std::int64_t i = 0; i < 64 * 64; ++i) {
+    const double v = 128 + static_cast<double>((i * 37) % 120) + 0.3 + 1e-5 * static_cast<double>(i);
+    want.v.push_back(v);
+    want.hard.push_back(1e-3);
+    want.variance.push_back(1e-10);
+    got.set_value(i, v);
+  }
+  Contract contract{.store = DType::bf16, .order_known = true};
+  EXPECT_EQ(judge(got, want, contract, {}).verdict, Verdict::pass);
+  // Stored with truncation under a contract that does not know the mode: allowed.
+  contract.store_rounding_known = false;
+  EXPECT_EQ(judge(got, want, contract, {}).verdict, Verdict::pass);
+}
+
+}  // namespace
+}  // namespace parity
