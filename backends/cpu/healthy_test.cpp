@@ -11,7 +11,8 @@
 namespace parity {
 namespace {
 
-/// The CPU device's paths with their order withheld: judged by bounds and aggregates alone, as a vendor's kernel.
+/// The CPU device's paths with their order withheld: judged by bounds and aggregates alone, as a vendor's
+/// kernel.
 class OrderWithheld final : public Device {
  public:
   explicit OrderWithheld(Device& device) : device_(device), implementations_(device.implementations()) {
@@ -29,7 +30,8 @@ class OrderWithheld final : public Device {
   Support supports(const Implementation& i, const OpCall& call, const Program& program) const override {
     return device_.supports(i, call, program);
   }
-  Result<std::unique_ptr<Session>> load(const Program& program, const std::vector<std::string>& paths) override {
+  Result<std::unique_ptr<Session>> load(const Program& program,
+                                        const std::vector<std::string>& paths) override {
     return device_.load(program, paths);
   }
 
@@ -46,26 +48,33 @@ TEST_P(Healthy, NoAlarm) {
   const auto devices = make_cpu_backend(ops)->devices();
   OrderWithheld withheld(*devices->front());
   Device& device = GetParam() ? withheld : *devices->front();
-  Runner runner(ops, stages, device, {.repeats = 1, .order_effects = false, .inputs = {}, .provenance = {}, .repro_suffix = {}});
+  Runner runner(ops, stages, device,
+                {.repeats = 1, .order_effects = false, .inputs = {}, .provenance = {}, .repro_suffix = {}});
 
   const char* seeds = std::getenv("PARITY_HEALTHY_SEEDS");
   const int last = seeds != nullptr ? std::atoi(seeds) : 2;
-  const std::string tail = " fill={normal,uniform,integer,selector,positive,cancelling,wide,overflow,subnormal,nan_cone} seed={1.." +
-                           std::to_string(last) + "}";
+  const std::string tail =
+      " fill={normal,uniform,integer,selector,positive,cancelling,wide,overflow,subnormal,nan_cone} "
+      "seed={1.." +
+      std::to_string(last) + "}";
   int tensors = 0, alarms = 0;
-  for (const std::string pattern : {
-           "gemm m=17 n=33 k={65,588} in=f32", "gemm m=48 n=40 k=256 ta={n,t} in=f16 out={f16,f32}",
-           "gemm m=31 n=1 k=63 batch=3 alpha=0.5 beta=0.7 in=bf16 out={bf16,f32}", "gemm m=16 n=24 k=96 in=f64",
-           "linear m=33 n=17 k=128 activation={identity,relu,leaky_relu_squared,sigmoid,tanh} in=f16 out={f16,f32}"}) {
+  for (const std::string pattern :
+       {"gemm m=17 n=33 k={65,588} in=f32", "gemm m=48 n=40 k=256 ta={n,t} in=f16 out={f16,f32}",
+        "gemm m=31 n=1 k=63 batch=3 alpha=0.5 beta=0.7 in=bf16 out={bf16,f32}", "gemm m=16 n=24 k=96 in=f64",
+        "linear m=33 n=17 k=128 activation={identity,relu,leaky_relu_squared,sigmoid,tanh} in=f16 "
+        "out={f16,f32}"}) {
     const auto cases = expand_pattern(pattern + tail, stages);
     ASSERT_TRUE(cases) << cases.error().message;
     for (const Case& c : *cases) {
-      for (const std::string& path : *runner.paths_for(c)) {
+      const auto paths = runner.paths_for(c);
+      ASSERT_TRUE(paths) << paths.error().message;
+      for (const std::string& path : *paths) {
         const Record record = runner.run(c, path);
         tensors += static_cast<int>(record.outputs.size());
         if (record.verdict == Verdict::pass) continue;
         ++alarms;
-        if (alarms <= 20) ADD_FAILURE() << record.repro << ": " << name_of(record.verdict) << ": " << record.reason;
+        if (alarms <= 20)
+          ADD_FAILURE() << record.repro << ": " << name_of(record.verdict) << ": " << record.reason;
       }
     }
   }
