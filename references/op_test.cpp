@@ -1,0 +1,119 @@
+// Shape rules, work and the hooks of the order experiments.
+#include <gtest/gtest.h>
+
+#include "references/op_table.hpp"
+
+namespace parity {
+namespace {
+
+using Shapes = std::vector<std::optional<Shape>>;
+
+std::string refusal(std::string_view op, const Attributes& attributes, const Shapes& shapes) {
+  const OpTable ops = make_op_table();
+  const auto result = ops.find(op)->infer(attributes, shapes);
+  return result ? std::string() : result.error().message;
+}
+
+Tensor counted(Shape shape) {
+  Tensor tensor = *Tensor::create(DType::f32, std::move(shape));
+  for (std::int64_t i = 0; i < tensor.elements(); ++i) tensor.set_value(i, static_cast<double>(i % 13) - 5);
+  return tensor;
+}
+
+std::vector<double> values(const Op& op, const Attributes& attributes, const PortTensors& inputs) {
+  const auto exact = make_exact_arithmetic();
+  return op.evaluate(*exact, attributes, inputs)->front().v;
+}
+
+TEST(Ops, GemmShapeRuleNamesWhatIsWrong) {
+  const OpTable ops = make_op_table();
+  EXPECT_EQ(ops.find("nosuch"), nullptr);
+  EXPECT_EQ(*ops.find("gemm")->infer({{"trans_a", std::int64_t{1}}}, Shapes{Shape{7, 3}, Shape{2, 7, 5}, {}}),
+            (std::vector<Shape>{{2, 3, 5}}));
+  EXPECT_EQ(*ops.find("gemm")->infer({}, Shapes{Shape{0, 3}, Shape{3, 5}, {}}), (std::vector<Shape>{{0, 5}}));
+  EXPECT_NE(refusal("gemm", {}, {Shape{2, 3}, Shape{4, 5}, {}}).find("3 columns"), std::string::npos);
+  EXPECT_NE(refusal("gemm", {}, {Shape{2, 2, 3}, Shape{3, 3, 5}, {}}).find("batch"), std::string::npos);
+  EXPECT_NE(refusal("gemm", {}, {Shape{3}, Shape{3, 5}, {}}).find("A has shape"), std::string::npos);
+  EXPECT_NE(refusal("gemm", {{"beta", 1.0}}, {Shape{2, 3}, Shape{3, 5}, {}}).find("C is not given"),
+            std::string::npos);
+  EXPECT_NE(refusal("gemm", {{"beta", 1.0}}, {Shape{2, 3}, Shape{3, 5}, Shape{5, 2}}).find("C has shape"),
+            std::string::npos);
+  EXPECT_NE(refusal("gemm", {{"alpha", 0.1}}, {Shape{2, 3}, Shape{3, 5}, {}}).find("fp32"),
+            std::string::npos);
+  EXPECT_NE(refusal("gemm", {{"alpha", std::int64_t{1}}}, {Shape{2, 3}, Shape{3, 5}, {}}).find("real"),
+            std::string::npos);
+  EXPECT_NE(refusal("gemm", {{"aplha", 1.0}}, {Shape{2, 3}, Shape{3, 5}, {}}).find("aplha"),
+            std::string::npos);
+  EXPECT_NE(refusal("gemm", {}, {{}, Shape{3, 5}, {}}).find("must be given"), std::string::npos);
+}
+
+TEST(Ops, LinearShapeRuleNamesWhatIsWrong) {
+  const OpTable ops = make_op_table();
+  EXPECT_EQ(*ops.find("linear")->infer({}, Shapes{Shape{2, 3}, Shape{5, 3}, Shape{5}}),
+            (std::vector<Shape>{{2, 5}}));
+  EXPECT_NE(refusal("linear", {}, {Shape{2, 3}, Shape{3, 5}, {}}).find("columns"), std::string::npos);
+  EXPECT_NE(refusal("linear", {}, {Shape{2, 3}, Shape{5, 3}, Shape{3}}).find("bias"), std::string::npos);
+  EXPECT_NE(
+      refusal("linear", {{"activation", std::string("gelu")}}, {Shape{2, 3}, Shape{5, 3}, {}}).find("gelu"),
+      std::string::npos);
+}
+
+TEST(Ops, WorkCountsFlopsAndBytes) {
+  const OpTable ops = make_op_table();
+  Program program;
+  program.tensors = {{"A", DType::f16, {4, 8}, {8, 1}, TensorSpec::Role::input},
+                     {"B", DType::f16, {8, 2}, {2, 1}, TensorSpec::Role::input},
+                     {"D", DType::f32, {4, 2}, {2, 1}, TensorSpec::Role::output}};
+  const OpCall call{"gemm", {}, {0, 1, no_tensor}, {2}};
+  const Work work = ops.find("gemm")->work(call, program);
+  EXPECT_EQ(work.flops, 4 * 2 * 2 * 8);
+  EXPECT_EQ(work.bytes, 2 * (4 * 8 + 8 * 2) + 4 * 4 * 2);
+  EXPECT_EQ(ops.find("gemm")->reduction_length(call, program), 8);
+}
+
+TEST(Ops, PermutedReductionIsTheSameMathematics) {
+  const OpTable ops = make_op_table();
+  const Tensor x = counted({3, 11}), w = counted({4, 11}), bias = counted({4});
+  const Op& linear = *ops.find("linear");
+  const auto permuted = linear.permute_reduction({}, {&x, &w, &bias}, 5);
+  ASSERT_TRUE(permuted && permuted->size() == 3);
+  EXPECT_NE(content_hash((*permuted)[0]), content_hash(x));
+  EXPECT_EQ(values(linear, {}, {&(*permuted)[0], &(*permuted)[1], &(*permuted)[2]}),
+            values(linear, {}, {&x, &w, &bias}));  // small integers: exact in any order
+  const Tensor a = counted({2, 11, 3}), b = counted({2, 4, 11});
+  const Attributes both{{"trans_a", std::int64_t{1}}, {"trans_b", std::int64_t{1}}};
+  const Op& gemm = *ops.find("gemm");
+  const auto turned = gemm.permute_reduction(both, {&a, &b, nullptr}, 6);
+  ASSERT_TRUE(turned && turned->size() == 3);
+  EXPECT_EQ((*turned)[2].elements(), Tensor{}.elements());
+  EXPECT_EQ(values(gemm, both, {&(*turned)[0], &(*turned)[1], nullptr}),
+            values(gemm, both, {&a, &b, nullptr}));
+}
+
+TEST(Ops, RestrictionGivesTheChosenRowsAndColumns) {
+  const OpTable ops = make_op_table();
+  const Op& gemm = *ops.find("gemm");
+  const Tensor a = counted({2, 7, 5}), b = counted({6, 7}), c = counted({2, 5, 6});
+  const Attributes attributes{
+      {"trans_a", std::int64_t{1}}, {"trans_b", std::int64_t{1}}, {"alpha", 2.0}, {"beta", 0.5}};
+  const std::vector<double> whole = values(gemm, attributes, {&a, &b, &c});
+  const std::vector<std::int64_t> rows{4, 0}, cols{5, 2, 2};
+  const auto part = gemm.restrict_to(attributes, {&a, &b, &c}, rows, cols);
+  ASSERT_TRUE(part && part->size() == 3);
+  const std::vector<double> some = values(gemm, attributes, {&(*part)[0], &(*part)[1], &(*part)[2]});
+  ASSERT_EQ(some.size(), 12u);
+  for (std::size_t batch = 0; batch < 2; ++batch) {
+    for (std::size_t i = 0; i < 2; ++i) {
+      for (std::size_t j = 0; j < 3; ++j) {
+        EXPECT_EQ(
+            some[(batch * 2 + i) * 3 + j],
+            whole[(batch * 5 + static_cast<std::size_t>(rows[i])) * 6 + static_cast<std::size_t>(cols[j])]);
+      }
+    }
+  }
+  const auto all = gemm.restrict_to(attributes, {&a, &b, &c}, {}, {});
+  EXPECT_EQ(values(gemm, attributes, {&(*all)[0], &(*all)[1], &(*all)[2]}), whole);
+}
+
+}  // namespace
+}  // namespace parity
