@@ -151,7 +151,7 @@ void run(const Problem& problem) {
   const std::int64_t b_panels = b.panels();
   const std::int64_t columns = problem.b.cols;
   const bool flush = problem.model.denormals == Denormals::flush;
-#pragma omp parallel
+#pragma omp parallel if (worth_threads(problem.a.rows, columns, problem.a.cols))
   {
     const FlushScope scope(flush);
     std::vector<T> scratch;

@@ -41,10 +41,11 @@ class ExactArithmetic final : public Arithmetic {
       multiply(view(a, a.v, batch, transpose_a), view(b, b.v, batch, transpose_b),
                c.v.data() + batch * c.rows * c.cols, c.cols, true);  // c.v is zero already
     };
-    // Small matrices: one thread a batch; large ones: Eigen's own threads.
+    // Small matrices: one thread a batch; large ones: several threads a product.
     const std::int64_t batches = c.batch;
     if (batches > 1 && c.rows * c.cols <= 256 * 256) {
-#pragma omp parallel for schedule(dynamic)
+#pragma omp parallel for schedule( \
+    dynamic) if (worth_threads(batches * c.rows, c.cols, transpose_a ? a.rows : a.cols))
       for (std::int64_t batch = 0; batch < batches; ++batch) one(batch);
     } else {
       for (std::int64_t batch = 0; batch < batches; ++batch) one(batch);

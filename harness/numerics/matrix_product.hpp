@@ -33,9 +33,15 @@ inline MatrixView<double> view(const Value& value, const std::vector<double>& ar
   return view(array.data() + at * value.rows * value.cols, value.rows, value.cols, transpose);
 }
 
-/// c = a b, or c += a b; c row-major with `leading` elements from row to row. Eigen's GEMM, parallel when
-/// called from outside a parallel region. IEEE semantics: a NaN or Inf in row i of a or column j of b reaches
-/// (i, j).
+/// Whether a product of m x k and k x n is long enough (about a tenth of a millisecond) to wake threads for
+/// it.
+inline bool worth_threads(std::int64_t m, std::int64_t n, std::int64_t k) {
+  return static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) > 1e6;
+}
+
+/// c = a b, or c += a b; c row-major with `leading` elements from row to row. Eigen's GEMM over tiles,
+/// parallel when called from outside a parallel region. IEEE semantics: a NaN or Inf in row i of a or column
+/// j of b reaches (i, j).
 void multiply(const MatrixView<double>& a, const MatrixView<double>& b, double* c, std::int64_t leading,
               bool accumulate);
 void multiply(const MatrixView<float>& a, const MatrixView<float>& b, float* c, std::int64_t leading,

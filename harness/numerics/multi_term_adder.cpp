@@ -177,7 +177,7 @@ void multi_term_matmul(const MultiTermAdder& adder, const SummationPlan& plan, i
   const bool integer = fits_integers(adder, multiply_precision);
   const std::int64_t chunks = (a.rows + row_chunk - 1) / row_chunk;
   const std::int64_t panels = operands.b_significand.panels();
-#pragma omp parallel for collapse(2) schedule(dynamic)
+#pragma omp parallel for collapse(2) schedule(dynamic) if (worth_threads(a.rows, b.cols, a.cols))
   for (std::int64_t panel = 0; panel < panels; ++panel) {
     for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
       const std::int64_t row = chunk * row_chunk;

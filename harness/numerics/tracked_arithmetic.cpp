@@ -46,6 +46,8 @@ class ScratchRounding {
     absolute_ = model.denormals == Denormals::preserve ? eta_ / 2 : 2 * smallest_normal(format);
   }
   double unit() const { return unit_; }
+  double eta() const { return eta_; }
+  double absolute() const { return absolute_; }  ///< largest error of one rounding below the normal range
 
   Element operator()(Element x) const {
     const double unit = unit_ + fp64_unit;
@@ -208,8 +210,9 @@ class TrackedArithmetic final : public Arithmetic {
     }
     const FunctionAccuracy& accuracy = accuracy_of(function);
     const double ulp = std::max(accuracy.base_ulp + accuracy.slope_ulp * (std::fabs(x.v) + x.hard), 0.5);
-    const double own =
-        (2 * ulp * round_.unit() + 8 * fp64_unit) * (std::fabs(y.v) + y.hard) + accuracy.absolute;
+    const double own = (2 * ulp * round_.unit() + 8 * fp64_unit) * (std::fabs(y.v) + y.hard) +
+                       accuracy.absolute + ulp * round_.eta() +
+                       round_.absolute();  // an ULP below the normal range is eta
     y.hard += own;
     y.systematic += own;
     return y;

@@ -306,7 +306,7 @@ void run(const AccumulationError& error, MatrixView<double> a, MatrixView<double
                         c.variance.data() + at};
   const std::int64_t down = (c.rows + tile_rows - 1) / tile_rows;
   const std::int64_t across = (c.cols + tile_cols - 1) / tile_cols;
-#pragma omp parallel
+#pragma omp parallel if (worth_threads(a.rows, b.cols, a.cols))
   {
     Workspace work;
 #pragma omp for collapse(2) schedule(dynamic)
