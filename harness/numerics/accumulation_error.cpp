@@ -154,7 +154,8 @@ void add_underflow(AccumulationError& error, const ArithmeticModel& model, doubl
   error.absolute_variance += operations * eta * eta / 12;
   if (model.denormals == Denormals::preserve) return;
   // Intermediates may be written and read as zero: at most the smallest normal number an operation.
-  error.hard_absolute += 2 * operations * smallest_normal(accumulate);
+  error.systematic_absolute = 2 * operations * smallest_normal(accumulate);
+  error.hard_absolute += error.systematic_absolute;
   error.flush_inputs_below = smallest_normal(accumulate);
   // "either": a device that flushes may do so when it widens the inputs, too.
   if (model.denormals == Denormals::either && is_float(model.precision.input)) {

@@ -37,6 +37,7 @@ struct AccumulationError {
   double spread = 0;  ///< variance: spread * (the stretches' sum) + product_spread * V + absolute_variance
   double product_spread = 0;
   double absolute_variance = 0;
+  double systematic_absolute = 0;  ///< where results may be flushed to zero
   double systematic_relative = 0;  ///< of |y| (truncating conversion to the multiply format)
   double mean_relative = 0;        ///< of y (the same conversion)
   double flush_inputs_below = 0;   ///< inputs below it may be read as zero; 0: none

@@ -43,21 +43,23 @@ class ScratchRounding {
     const FloatFormat format = format_of(model.precision.scratch);
     unit_ = unit_roundoff(format);
     eta_ = smallest_subnormal(format);
-    absolute_ = model.denormals == Denormals::preserve ? eta_ / 2 : 2 * smallest_normal(format);
+    // Operand or result may be flushed to zero.
+    flushed_ = model.denormals == Denormals::preserve ? 0 : 2 * smallest_normal(format);
   }
   double unit() const { return unit_; }
   double eta() const { return eta_; }
-  double absolute() const { return absolute_; }  ///< largest error of one rounding below the normal range
+  double absolute() const { return eta_ / 2 + flushed_; }  ///< of one rounding below the normal range
 
   Element operator()(Element x) const {
     const double unit = unit_ + fp64_unit;
-    x.hard += unit * (std::fabs(x.v) + x.hard) + absolute_;
-    x.variance += std::pow(0.41 * unit, 2) * x.v * x.v + eta_ * eta_ / 12;
+    x.hard += unit * (std::fabs(x.v) + x.hard) + eta_ / 2 + flushed_;
+    x.systematic += flushed_;
+    x.variance += unit * unit / 3 * binade(x.v) * binade(x.v) + eta_ * eta_ / 12;
     return x;
   }
 
  private:
-  double unit_ = 0, eta_ = 0, absolute_ = 0;
+  double unit_ = 0, eta_ = 0, flushed_ = 0;
 };
 
 /// Largest |f'| over [v - h, v + h].

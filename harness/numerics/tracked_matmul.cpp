@@ -41,11 +41,6 @@ struct Tile {
   std::int64_t row, col, rows, cols, leading;
 };
 
-/// 2^floor(log2 |x|), zero for zero.
-double binade(double x) {
-  return std::bit_cast<double>(std::bit_cast<std::uint64_t>(x) & 0x7ff0000000000000u);
-}
-
 /// Mean of sgn(s) 2^floor(log2 |s|) over s uniform in [s0, s1]. The integral from 0 to x = 2^J m is
 /// sum_{j<J} 4^j + 4^J (m - 1) = 4^J (m - 2/3).
 double mean_binade(double s0, double s1) {
@@ -254,7 +249,8 @@ void finish(const Problem& p, const Tile& tile) {
       p.hard[j] = finite ? p.hard[j] * hard_relative + error.hard_absolute : 0;
       p.variance[j] = finite ? p.variance[j] + reference * v * v + error.absolute_variance : 0;
       p.mean[j] = finite ? p.mean[j] + error.mean_relative * v : 0;
-      p.systematic[j] = finite ? p.systematic[j] + error.systematic_relative * std::fabs(v) : 0;
+      p.systematic[j] =
+          finite ? p.systematic[j] + error.systematic_relative * std::fabs(v) + error.systematic_absolute : 0;
     }
   }
 }

@@ -1,4 +1,5 @@
 #pragma once
+#include <bit>
 #include <cmath>
 #include <cstdint>
 
@@ -19,6 +20,11 @@ inline std::int64_t broadcast_index(const Value& x, const Value& y, std::int64_t
   const std::int64_t row = x.cols == 0 ? 0 : index / x.cols % x.rows;
   const std::int64_t batch = y.batch == 1 ? 0 : index / (x.rows * x.cols);
   return (batch * y.rows + (y.rows == 1 ? 0 : row)) * y.cols + col;
+}
+
+/// 2^floor(log2 |x|), zero for zero.
+inline double binade(double x) {
+  return std::bit_cast<double>(std::bit_cast<std::uint64_t>(x) & 0x7ff0000000000000u);
 }
 
 /// f(x) in fp64; a NaN stays a NaN.

@@ -1,0 +1,282 @@
+// The tracked bounds against what the emulated arithmetic computes: hard bounds hold always, the spread is
+// that of the errors, and both checks fail when the model is wrong.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "harness/numerics/arithmetic_testing.hpp"
+
+namespace parity {
+namespace {
+
+using namespace parity::testing;
+using Kind = SummationOrder::Kind;
+
+struct Spread {
+  double rms = 0, largest = 0, worst_hard = 0, worst_expected = 0;
+};
+
+/// Errors of `actual` against bounds derived from `claimed`, over seeds.
+Spread measure(const ArithmeticModel& actual, const ArithmeticModel& claimed, Fill fill, std::int64_t k,
+               int seeds = 2) {
+  Spread spread;
+  double sum = 0;
+  std::int64_t n = 0;
+  for (int seed = 1; seed <= seeds; ++seed) {
+    const Factors f = make_factors(actual.precision.input, fill, static_cast<std::uint64_t>(seed), 24, 32, k);
+    const Value got = emulate(actual, f.a, f.b);
+    const Value want = track(claimed, f.a, f.b);
+    for (std::size_t i = 0; i < got.v.size(); ++i) {
+      const double error = got.v[i] - want.v[i];
+      if (!std::isfinite(error)) continue;
+      if (error != 0) spread.worst_hard = std::max(spread.worst_hard, std::fabs(error) / want.hard[i]);
+      const double off = std::fabs(error - want.mean[i]);
+      const double sigma = std::sqrt(want.variance[i]);
+      const double z = off == 0 ? 0 : off / sigma;
+      sum += z * z;
+      ++n;
+      spread.largest = std::max(spread.largest, z);
+      // numerics.md, section 5: E = lambda sigma + 0.1 |mu| + systematic, lambda = 8.
+      const double expected = 8 * sigma + 0.1 * std::fabs(want.mean[i]) + want.systematic[i];
+      if (off > 0) spread.worst_expected = std::max(spread.worst_expected, off / expected);
+    }
+  }
+  spread.rms = std::sqrt(sum / static_cast<double>(std::max<std::int64_t>(n, 1)));
+  return spread;
+}
+
+TEST(Tracked, HardAndExpectedBoundsHoldForEveryOrderAndFill) {
+  for (const DType input : {DType::f32, DType::f16, DType::bf16}) {
+    for (const Fill fill : {Fill::normal, Fill::uniform, Fill::positive, Fill::cancelling, Fill::wide,
+                            Fill::integer, Fill::selector, Fill::subnormal, Fill::overflow}) {
+      for (const SummationOrder& order : all_orders()) {
+        for (const MultiplyAdd how : {MultiplyAdd::fused, MultiplyAdd::separate}) {
+          for (const std::int64_t k : {1, 7, 150}) {
+            const ArithmeticModel model = model_of(input, DType::f32, order, how);
+            const Spread own = measure(model, model, fill, k, 1);
+            EXPECT_LE(own.worst_hard, 1) << to_string(model) << name_of(fill) << k;
+            EXPECT_LE(own.worst_expected, 1) << to_string(model) << name_of(fill) << k;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(Tracked, UnknownOrderCoversEveryOrder) {
+  for (const Fill fill : {Fill::normal, Fill::positive, Fill::cancelling, Fill::wide}) {
+    for (const SummationOrder& order : all_orders()) {
+      ArithmeticModel actual = model_of(DType::f32, DType::f32, order, MultiplyAdd::separate);
+      ArithmeticModel claimed = actual;
+      claimed.accumulation.reset();
+      const Spread spread = measure(actual, claimed, fill, 256, 1);
+      EXPECT_LE(spread.worst_hard, 1) << to_string(actual) << name_of(fill);
+      EXPECT_LE(spread.worst_expected, 1.4)
+          << to_string(actual) << name_of(fill);  // 11.1 sigma: the looser tail
+    }
+    for (const int fraction_bits : {23, 24, 25}) {
+      for (const int terms : {4, 8, 16}) {
+        ArithmeticModel actual = model_of(DType::f16, DType::f32, {}, MultiplyAdd::multi_term);
+        actual.accumulation->adder = {terms, fraction_bits};
+        ArithmeticModel claimed = actual;
+        claimed.accumulation.reset();
+        claimed.may_truncate = true;
+        const Spread spread = measure(actual, claimed, fill, 512, 1);
+        EXPECT_LE(spread.worst_hard, 1) << to_string(actual) << name_of(fill);
+        EXPECT_LE(spread.worst_expected, 1.4) << to_string(actual) << name_of(fill);
+      }
+    }
+  }
+}
+
+TEST(Tracked, MultiTermAdderStaysInItsBounds) {
+  for (const DType input : {DType::f16, DType::bf16}) {
+    for (const Fill fill :
+         {Fill::normal, Fill::uniform, Fill::positive, Fill::cancelling, Fill::wide, Fill::subnormal}) {
+      for (const SummationOrder order :
+           {SummationOrder{}, SummationOrder{Kind::split_k, 4, 0}, SummationOrder{Kind::blocked, 64, 0}}) {
+        for (const std::int64_t k : {1, 16, 17, 300, 1024}) {
+          const ArithmeticModel model = model_of(input, DType::f32, order, MultiplyAdd::multi_term);
+          const Spread spread = measure(model, model, fill, k, 1);
+          EXPECT_LE(spread.worst_hard, 1) << to_string(model) << name_of(fill) << k;
+          EXPECT_LE(spread.worst_expected, 1) << to_string(model) << name_of(fill) << k;
+        }
+      }
+    }
+  }
+}
+
+TEST(Tracked, SpreadIsThatOfTheErrors) {
+  for (const SummationOrder& order : all_orders()) {
+    for (const Fill fill : {Fill::normal, Fill::positive}) {
+      const ArithmeticModel model = model_of(DType::f32, DType::f32, order);
+      const Spread spread = measure(model, model, fill, 512, 4);
+      EXPECT_NEAR(spread.rms, 0.97, 0.09) << to_string(model) << name_of(fill);
+      EXPECT_LT(spread.largest, 6.5) << to_string(model) << name_of(fill);
+    }
+  }
+}
+
+TEST(Tracked, AWrongModelIsSeen) {
+  // fp16 accumulation claimed to be fp32: beyond the hard bound. A truncating adder claimed to round to
+  // nearest: far outside the spread, by its bias. fp32 claimed to be fp64: beyond the hard bound.
+  const ArithmeticModel f32_model = model_of(DType::f16, DType::f32, {});
+  EXPECT_GT(measure(model_of(DType::f16, DType::f16, {}), f32_model, Fill::normal, 512).worst_hard, 1);
+  const ArithmeticModel truncating = model_of(DType::f16, DType::f32, {}, MultiplyAdd::multi_term);
+  EXPECT_GT(measure(truncating, f32_model, Fill::positive, 1024).rms, 2);
+  EXPECT_GT(measure(f32_model, truncating, Fill::positive, 1024).rms, 8);
+  const ArithmeticModel f64_model = model_of(DType::f16, DType::f64, {});
+  EXPECT_GT(measure(f32_model, f64_model, Fill::normal, 512).worst_hard, 1);
+}
+
+TEST(Tracked, FlushedDenormalsStayInTheBounds) {
+  for (const Denormals claim : {Denormals::flush, Denormals::either}) {
+    for (const MultiplyAdd how : {MultiplyAdd::fused, MultiplyAdd::separate}) {
+      ArithmeticModel actual = model_of(DType::f32, DType::f32, {}, how);
+      actual.denormals = Denormals::flush;
+      ArithmeticModel claimed = actual;
+      claimed.denormals = claim;
+      const Spread spread = measure(actual, claimed, Fill::subnormal, 40);
+      EXPECT_LE(spread.worst_hard, 1);
+      EXPECT_LE(spread.worst_expected, 1);
+    }
+  }
+  // And a device that flushes is not excused when its model says it keeps them.
+  ArithmeticModel actual = model_of(DType::f32, DType::f32, {});
+  const ArithmeticModel claimed = actual;
+  actual.denormals = Denormals::flush;
+  const Tensor a = tensor_of(DType::f32, {1, 1}, {0x1p-70}), b = tensor_of(DType::f32, {1, 1}, {0x1p-60});
+  EXPECT_GT(std::fabs(emulate(actual, a, b).v[0] - 0x1p-130), track(claimed, a, b).hard[0]);
+}
+
+TEST(Tracked, FlushedInputsAreCountedElementByElement) {
+  ArithmeticModel model = model_of(DType::f16, DType::f32, {});
+  model.denormals = Denormals::either;
+  const Tensor a = tensor_of(DType::f16, {2, 2}, {0x1p-20, 1, 1, 1});
+  const Tensor b = tensor_of(DType::f16, {2, 2}, {8, 1, 1, 0x1p-24});
+  const Value c = track(model, a, b);
+  EXPECT_NEAR(c.systematic[0], 0x1p-17, 1e-9);
+  EXPECT_NEAR(c.systematic[1], 0x1p-20 + 0x1p-24, 1e-9);
+  EXPECT_LT(c.systematic[2], 1e-30);
+  EXPECT_NEAR(c.systematic[3], 0x1p-24, 1e-11);
+}
+
+TEST(Tracked, NarrowMultiplyFormatIsInTheBounds) {
+  for (const Rounding rounding : {Rounding::nearest_even, Rounding::toward_zero}) {
+    ArithmeticModel model = model_of(DType::f32, DType::f32, {});
+    const ArithmeticModel plain = model;
+    model.precision.multiply = tf32_format;
+    model.multiply_rounding = rounding;
+    for (const Fill fill : {Fill::normal, Fill::positive, Fill::wide}) {
+      const Spread spread = measure(model, model, fill, 200);
+      EXPECT_LE(spread.worst_hard, 1);
+      EXPECT_LE(spread.worst_expected, 1);
+    }
+    EXPECT_GT(measure(model, plain, Fill::normal, 200).worst_hard, 1);
+  }
+}
+
+/// alpha x + beta y and a function, emulated and tracked.
+TEST(Tracked, EpilogueAndFunctionsStayInTheBounds) {
+  for (const bool contract : {false, true}) {
+    for (const Function function : {Function::identity, Function::relu, Function::leaky_relu_squared,
+                                    Function::sigmoid, Function::tanh, Function::exp}) {
+      ArithmeticModel model = model_of(DType::f16, DType::f32, {});
+      model.contract_epilogue = contract;
+      model.precision.store = DType::f16;
+      const Factors f = make_factors(DType::f16, Fill::normal, 9, 20, 24, 33);
+      // Independent operands: errors of the same operand used twice would be correlated.
+      const Tensor addend = make_factors(DType::f32, Fill::normal, 10, 20, 24, 24).a;
+      const auto run = [&](Arithmetic& arithmetic) {
+        const Value c = arithmetic.load(addend);
+        const Value product = arithmetic.matmul(arithmetic.load(f.a), false, arithmetic.load(f.b), false);
+        const Value scaled = arithmetic.scale_add(0.25 + 0x1p-20, product, 0.75, &c);
+        const Value biased = arithmetic.add(
+            scaled, arithmetic.load(tensor_of(DType::f32, {24}, std::vector<double>(24, 0.1))));
+        return arithmetic.apply(function, arithmetic.mul(biased, c));
+      };
+      const Value got = run(**make_emulated_arithmetic(model));
+      const Value want = run(*make_tracked_arithmetic(model));
+      ASSERT_TRUE(want.tracked());
+      EXPECT_EQ(got.bits_known, function == Function::identity || function == Function::relu ||
+                                    function == Function::leaky_relu_squared);
+      double sum = 0;
+      for (std::size_t i = 0; i < got.v.size(); ++i) {
+        if (!std::isfinite(got.v[i]) || !std::isfinite(want.v[i])) continue;
+        const double error = std::fabs(got.v[i] - want.v[i]);
+        EXPECT_LE(error, want.hard[i]) << name_of(function) << " " << want.v[i];
+        const double sigma = std::sqrt(want.variance[i]);
+        EXPECT_LE(error, 8 * sigma + want.systematic[i] + 0.1 * std::fabs(want.mean[i])) << name_of(function);
+        sum += sigma > 0 ? std::pow(error / sigma, 2) : 0;
+      }
+      if (function == Function::identity) {
+        EXPECT_NEAR(std::sqrt(sum / static_cast<double>(got.v.size())), 0.95, 0.15);
+      }
+    }
+  }
+}
+
+TEST(Tracked, StoreJoinsTheHardBoundOnly) {
+  ArithmeticModel model = model_of(DType::f32, DType::f32, {});
+  const auto tracked = make_tracked_arithmetic(model);
+  const Value x = tracked->load(tensor_of(DType::f32, {1, 3}, {3, 0x1p-30, 1}));
+  const Value half = tracked->store(x, DType::f16);
+  EXPECT_NEAR(half.hard[0], 3 * 0x1p-11, 1e-9);
+  EXPECT_EQ(half.hard[1], 0x1p-25);
+  EXPECT_EQ(half.variance[0], 0);
+  EXPECT_EQ(half.v, x.v);
+  EXPECT_EQ(tracked->store(x, DType::f32).hard[0], 0);
+  model.store_rounding = Rounding::toward_zero;
+  EXPECT_NEAR(make_tracked_arithmetic(model)->store(x, DType::f16).hard[0], 3 * 0x1p-10, 1e-9);
+}
+
+TEST(Tracked, MultiplyingByOneRoundsNothing) {
+  const auto tracked = make_tracked_arithmetic(model_of(DType::f32, DType::f32, {}));
+  const Value x = tracked->load(tensor_of(DType::f32, {1, 2}, {0.1, 3}));
+  EXPECT_EQ(tracked->scale_add(1, x, 0, nullptr).hard[0], 0);
+  EXPECT_GT(tracked->scale_add(0.3, x, 0, nullptr).hard[0], 0);
+}
+
+TEST(Tracked, NanAndInfinityCarryNoBound) {
+  const double inf = std::numeric_limits<double>::infinity();
+  const Tensor a = tensor_of(DType::f32, {3, 2}, {inf, 1, std::nan(""), 1, 1, 1});
+  const Tensor b = tensor_of(DType::f32, {2, 2}, {1, -1, 2, 3});
+  const Value c = track(model_of(DType::f32, DType::f32, {}), a, b);
+  EXPECT_EQ(c.v[0], inf);
+  EXPECT_EQ(c.v[1], -inf);
+  EXPECT_TRUE(std::isnan(c.v[2]) && std::isnan(c.v[3]));
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(c.hard[i] + c.variance[i] + c.systematic[i] + c.mean[i], 0);
+  EXPECT_GT(c.hard[4], 0);
+  EXPECT_EQ(c.v[5], 2);
+}
+
+TEST(Tracked, ErrorsOfTheOperandsPropagate) {
+  // (a b) b in two matmuls: the second one's bounds include the first one's errors.
+  const ArithmeticModel model = model_of(DType::f32, DType::f32, {});
+  const Factors f = make_factors(DType::f32, Fill::normal, 4, 24, 24, 24);
+  const auto twice = [&](Arithmetic& arithmetic) {
+    const Value b = arithmetic.load(f.b);
+    return arithmetic.matmul(arithmetic.matmul(arithmetic.load(f.a), false, b, false), false, b, false);
+  };
+  const Value got = twice(**make_emulated_arithmetic(model));
+  const Value want = twice(*make_tracked_arithmetic(model));
+  double sum = 0;
+  for (std::size_t i = 0; i < got.v.size(); ++i) {
+    EXPECT_LE(std::fabs(got.v[i] - want.v[i]), want.hard[i]);
+    sum += std::pow(got.v[i] - want.v[i], 2) / want.variance[i];
+  }
+  EXPECT_NEAR(std::sqrt(sum / static_cast<double>(got.v.size())), 1, 0.15);
+}
+
+TEST(Tracked, EmptyDimensions) {
+  const ArithmeticModel model = model_of(DType::f32, DType::f32, {});
+  const Value none = track(model, make_tensor(DType::f32, {0, 3}), make_tensor(DType::f32, {3, 2}));
+  EXPECT_EQ(none.size(), 0);
+  const Value zeros = track(model, make_tensor(DType::f32, {2, 0}), make_tensor(DType::f32, {0, 2}));
+  EXPECT_EQ(zeros.v, std::vector<double>(4, 0));
+  EXPECT_EQ(emulate(model, make_tensor(DType::f32, {2, 0}), make_tensor(DType::f32, {0, 2})).v, zeros.v);
+}
+
+}  // namespace
+}  // namespace parity
