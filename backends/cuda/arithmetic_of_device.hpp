@@ -1,0 +1,35 @@
+#pragma once
+#include <optional>
+#include <vector>
+
+#include "backends/cuda/device_traits.hpp"
+#include "harness/numerics/arithmetic_model.hpp"
+
+namespace parity::cuda {
+
+// What each path computes with, as far as it is known: numerics.md, section 2, and the CUDA C++ Programming
+// Guide, "Mathematical Functions". Plain functions of the compute capability.
+
+/// A tensor core's adder by compute capability, for products of `input` (f16, bf16, or f32 meaning TF32).
+struct TensorCore {
+  std::vector<MultiTermAdder> adders;  ///< most likely first
+  bool certain = false;                ///< published and measured: exactly one adder
+};
+TensorCore tensor_core_of(const DeviceTraits& traits, DType input);
+
+/// Our own epilogue's functions: accuracy of epilogue.cuh's sigmoid, tanhf and expf, with the derivation.
+void set_function_accuracy(ArithmeticModel& model);
+
+/// tiled_f32: one fp32 fma chain in k order.
+ArithmeticModel tiled_model();
+/// wmma: the tensor core in steps along k; the first adder of the device's tensor core.
+ArithmeticModel wmma_model(DType input, const MultiTermAdder& adder);
+
+/// A vendor's path: order unknown, bounds that cover what it may legally do.
+ArithmeticModel vendor_contract(DType input, const FloatFormat& multiply, bool tensor_core);
+/// Arithmetics that a vendor's path may follow, most likely first. `gemm`: alpha and beta are applied inside
+/// the library, with or without contraction.
+std::vector<ArithmeticModel> vendor_candidates(const ArithmeticModel& contract,
+                                               const std::vector<MultiTermAdder>& adders, bool gemm);
+
+}  // namespace parity::cuda

@@ -1,0 +1,56 @@
+#include "backends/cuda/cublas_call.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+namespace parity::cuda {
+
+namespace {
+
+/// The interface wants ld >= max(1, row length), even where a single row makes it meaningless.
+std::int64_t leading_dimension(const MatrixPort& port) {
+  return std::max<std::int64_t>({port.row_stride, port.cols, 1});
+}
+
+}  // namespace
+
+Support fits_cublas(const GemmProblem& problem) {
+  using Kind = Support::Kind;
+  for (const MatrixPort* port : {&problem.a, &problem.b, &problem.d}) {
+    const std::int64_t ld = leading_dimension(*port);
+    if (ld > std::numeric_limits<int>::max()) {
+      return {Kind::unsupported, fmt::format("cuBLAS takes leading dimensions up to 2^31 - 1, not {}", ld)};
+    }
+  }
+  if (problem.c && problem.c->dtype != problem.d.dtype) {
+    return {Kind::unsupported,
+            fmt::format("cuBLAS adds to its result in place: C ({}) must have D's dtype ({})",
+                        name_of(problem.c->dtype), name_of(problem.d.dtype))};
+  }
+  if (problem.alpha == 0) {
+    return {Kind::unsupported,
+            "cuBLAS does not read A and B when alpha is 0, so their NaN and Inf would not show"};
+  }
+  return {};
+}
+
+CublasCall cublas_call(const GemmProblem& problem) {
+  CublasCall call;
+  call.op_first = problem.trans_b ? cublas_op_t : cublas_op_n;
+  call.op_second = problem.trans_a ? cublas_op_t : cublas_op_n;
+  call.m = static_cast<int>(problem.n);
+  call.n = static_cast<int>(problem.m);
+  call.k = static_cast<int>(problem.k);
+  call.ld_first = static_cast<int>(leading_dimension(problem.b));
+  call.ld_second = static_cast<int>(leading_dimension(problem.a));
+  call.ld_result = static_cast<int>(leading_dimension(problem.d));
+  call.stride_first = problem.b.batch_stride;
+  call.stride_second = problem.a.batch_stride;
+  call.stride_result = problem.d.batch_stride;
+  call.batch = static_cast<int>(problem.batch);
+  return call;
+}
+
+}  // namespace parity::cuda

@@ -1,0 +1,160 @@
+#include "backends/cuda/paths.hpp"
+
+#include <gtest/gtest.h>
+
+#include "backends/cuda/arithmetic_of_device.hpp"
+#include "backends/cuda/cuda_error.hpp"
+#include "backends/cuda/test_programs.hpp"
+
+namespace parity::cuda {
+namespace {
+
+DeviceTraits device(int major, int minor) {
+  DeviceTraits traits;
+  traits.major = major;
+  traits.minor = minor;
+  traits.multiprocessors = 132;
+  traits.cublas = std::make_shared<CublasLibrary>();  // there, never called
+  return traits;
+}
+
+Support support_of(const DeviceTraits& traits, std::string_view path, std::string_view op = "gemm") {
+  const auto paths = make_paths(traits);
+  const Path* found = find_path(paths, path, op);
+  return found != nullptr ? found->support : Support{Support::Kind::not_applicable, "no such path"};
+}
+
+TEST(Paths, AllAreLegalOnHopper) {
+  const auto paths = make_paths(device(9, 0));
+  EXPECT_EQ(paths.size(), 14U);
+  for (const Path& path : paths) {
+    EXPECT_TRUE(path.support.legal()) << path.implementation.path << ": " << path.support.reason;
+    EXPECT_NE(path.make, nullptr);
+  }
+}
+
+TEST(Paths, ReasonsSayWhatIsMissing) {
+  const Support bf16 = support_of(device(7, 5), "wmma_bf16_f32");
+  EXPECT_EQ(bf16.kind, Support::Kind::unsupported);
+  EXPECT_NE(bf16.reason.find("8.0"), std::string::npos) << bf16.reason;
+  EXPECT_NE(bf16.reason.find("7.5"), std::string::npos) << bf16.reason;
+  EXPECT_FALSE(support_of(device(7, 5), "cublas_tf32").legal());
+  EXPECT_FALSE(support_of(device(7, 5), "cublas_bf16_f32").legal());
+  EXPECT_FALSE(support_of(device(6, 1), "wmma_f16_f32").legal());
+  EXPECT_TRUE(support_of(device(7, 5), "wmma_f16_f32").legal());
+  EXPECT_TRUE(support_of(device(7, 5), "tiled_f32").legal());
+
+  DeviceTraits without = device(9, 0);
+  without.cublas = nullptr;
+  without.no_cublas = "libcublas.so.13: cannot open";
+  EXPECT_EQ(support_of(without, "cublas_f32").reason, without.no_cublas);
+  EXPECT_TRUE(support_of(without, "wmma_f16_f32").legal());
+
+  DeviceTraits other_build = device(8, 6);
+  other_build.no_image = "no code for 8.6";
+  for (const Path& path : make_paths(other_build)) EXPECT_EQ(path.support.reason, other_build.no_image);
+
+  DeviceTraits no_tf32 = device(9, 0);
+  no_tf32.tf32_disabled = true;
+  EXPECT_NE(support_of(no_tf32, "cublas_tf32").reason.find("NVIDIA_TF32_OVERRIDE"), std::string::npos);
+  EXPECT_TRUE(support_of(no_tf32, "cublas_f32").legal());
+}
+
+TEST(Paths, EveryReplayIsDefinite) {
+  for (const DeviceTraits& traits : {device(7, 0), device(7, 5), device(8, 0), device(9, 0), device(12, 0)}) {
+    for (const Path& path : make_paths(traits)) {
+      const Implementation& i = path.implementation;
+      EXPECT_FALSE(i.replays.empty()) << i.path;
+      for (const ArithmeticModel& model : i.replays) {
+        EXPECT_TRUE(make_emulated_arithmetic(model).has_value()) << i.path;
+        EXPECT_EQ(model.precision.input, i.input);
+        EXPECT_EQ(model.precision.multiply, i.multiply) << i.path;
+        if (i.op == "linear") {
+          EXPECT_FALSE(model.contract_epilogue) << i.path;
+        }
+      }
+    }
+  }
+}
+
+TEST(Paths, OwnKernelsDeclareTheirOrderAndVendorsDoNot) {
+  for (const Path& path : make_paths(device(9, 0))) {
+    const Implementation& i = path.implementation;
+    const bool vendor = i.path.starts_with("cublas");
+    EXPECT_EQ(i.knowledge, vendor ? OrderKnowledge::candidates : OrderKnowledge::declared) << i.path;
+    EXPECT_EQ(i.contract.accumulation.has_value(), !vendor) << i.path;
+    if (i.path == "cublas_f32") {
+      EXPECT_FALSE(i.contract.may_truncate);
+    }
+  }
+}
+
+TEST(Paths, TensorCoreAdderFollowsTheDevice) {
+  const auto adder = [](const DeviceTraits& traits) {
+    const auto paths = make_paths(traits);
+    return find_path(paths, "wmma_f16_f32", "gemm")->implementation.replays.front().accumulation->adder;
+  };
+  EXPECT_EQ(adder(device(9, 0)), (MultiTermAdder{16, 25}));
+  EXPECT_EQ(adder(device(8, 9)), (MultiTermAdder{8, 24}));
+  EXPECT_EQ(adder(device(7, 0)), (MultiTermAdder{4, 23}));
+  // Unknown hardware: nothing is declared.
+  const auto paths = make_paths(device(13, 0));
+  const Implementation& unknown = find_path(paths, "wmma_f16_f32", "gemm")->implementation;
+  EXPECT_EQ(unknown.knowledge, OrderKnowledge::candidates);
+  EXPECT_FALSE(unknown.contract.accumulation);
+}
+
+TEST(Paths, Tf32IsNamedAsWhatItIs) {
+  const auto paths = make_paths(device(9, 0));
+  const Implementation& i = find_path(paths, "cublas_tf32", "gemm")->implementation;
+  EXPECT_EQ(i.multiply, tf32_format);
+  EXPECT_EQ(i.contract.precision.multiply, tf32_format);
+  EXPECT_EQ(i.contract.multiply_rounding, Rounding::toward_zero);
+  bool nearest = false, truncating = false;
+  for (const ArithmeticModel& model : i.replays) {
+    nearest |= model.multiply_rounding == Rounding::nearest_even;
+    truncating |= model.multiply_rounding == Rounding::toward_zero;
+  }
+  EXPECT_TRUE(nearest && truncating);
+}
+
+TEST(SupportsCall, PrecisionFirstThenTheDeviceThenTheCall) {
+  const auto paths = make_paths(device(9, 0));
+  const Path& tiled = *find_path(paths, "tiled_f32", "gemm");
+  const Path& wmma = *find_path(paths, "wmma_f16_f32", "gemm");
+  const Path& cublas = *find_path(paths, "cublas_f32", "gemm");
+  const auto ask = [](const Path& path, const Program& program) {
+    return supports_call(path, program.calls[0], program);
+  };
+  const Program f32 = gemm_program({}, DType::f32, DType::f32),
+                f16 = gemm_program({}, DType::f16, DType::f16);
+  EXPECT_TRUE(ask(tiled, f32).legal());
+  EXPECT_TRUE(ask(wmma, f16).legal());
+  EXPECT_EQ(ask(tiled, f16).kind, Support::Kind::not_applicable);
+  EXPECT_EQ(ask(wmma, f32).kind, Support::Kind::not_applicable);
+  EXPECT_EQ(ask(tiled, linear_program(2, 2, 2, DType::f32, DType::f32, true, "relu")).kind,
+            Support::Kind::not_applicable);
+
+  Program strided = f32;
+  strided.tensors[1].strides = {10, 2};
+  EXPECT_EQ(ask(tiled, strided).kind, Support::Kind::unsupported);
+  GemmShape zero;
+  zero.alpha = 0;
+  EXPECT_TRUE(ask(tiled, gemm_program(zero, DType::f32, DType::f32)).legal());
+  EXPECT_EQ(ask(cublas, gemm_program(zero, DType::f32, DType::f32)).kind, Support::Kind::unsupported);
+}
+
+TEST(CudaError, SaysWhatToDo) {
+  EXPECT_TRUE(is_sticky(cudaErrorIllegalAddress));
+  EXPECT_FALSE(is_sticky(cudaErrorMemoryAllocation));
+  EXPECT_NE(describe(cudaErrorIllegalAddress, "running").find("later sessions"), std::string::npos);
+  EXPECT_NE(describe(cudaErrorInsufficientDriver, "x").find("driver"), std::string::npos);
+  EXPECT_NE(describe(cudaErrorNoKernelImageForDevice, "x").find("PARITY_CUDA_ARCHITECTURES"),
+            std::string::npos);
+  EXPECT_EQ(check(cudaErrorMemoryAllocation, "x").error().kind, ErrorKind::unsupported);
+  EXPECT_EQ(check(cudaErrorLaunchFailure, "x").error().kind, ErrorKind::device_failed);
+  EXPECT_TRUE(check(cudaSuccess, "x").has_value());
+}
+
+}  // namespace
+}  // namespace parity::cuda

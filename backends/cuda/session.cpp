@@ -1,0 +1,247 @@
+#include "backends/cuda/session.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "backends/cuda/cuda_error.hpp"
+
+namespace parity::cuda {
+
+namespace {
+
+std::byte* at(const DeviceMemory& memory, std::size_t offset) {
+  return static_cast<std::byte*>(memory.get()) + offset;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<CudaSession>> CudaSession::load(const DeviceTraits& traits, const Program& program,
+                                                       const std::vector<const Path*>& paths,
+                                                       double timeout_seconds) {
+  if (paths.size() != program.calls.size()) {
+    return fail(ErrorKind::internal,
+                fmt::format("{} paths for {} calls", paths.size(), program.calls.size()));
+  }
+  std::unique_ptr<CudaSession> session(new CudaSession(traits, timeout_seconds));
+  if (auto ok = session->enter(); !ok) return tl::unexpected(ok.error());
+  auto stream = make_stream();
+  if (!stream) return tl::unexpected(stream.error());
+  session->stream_ = *std::move(stream);
+  for (Event* event : {&session->start_, &session->stop_}) {
+    auto made = make_event();
+    if (!made) return tl::unexpected(made.error());
+    *event = *std::move(made);
+  }
+  for (const TensorSpec& spec : program.tensors) {
+    if (auto ok = session->allocate_buffer(spec); !ok) return tl::unexpected(ok.error());
+  }
+
+  StepContext& context = session->context_;
+  context.traits = &traits;
+  context.stream = session->stream_.get();
+  for (const Buffer& buffer : session->buffers_) {
+    context.tensors.push_back(at(buffer.memory, buffer.layout.offset()));
+  }
+  for (std::size_t i = 0; i < program.calls.size(); ++i) {
+    const OpCall& call = program.calls[i];
+    const ReadProblem read = reader_of(call.op);
+    if (read == nullptr || paths[i] == nullptr || paths[i]->implementation.op != call.op) {
+      return fail(ErrorKind::unsupported, fmt::format("the CUDA backend has no such path for '{}'", call.op));
+    }
+    const auto problem = read(call, program);
+    if (!problem) return tl::unexpected(problem.error());
+    auto step = paths[i]->make(context, *problem);
+    if (!step) return tl::unexpected(step.error());
+    session->steps_.push_back(*std::move(step));
+  }
+  // The guard zones and the fills below must be there before the stream, which does not wait for them,
+  // starts.
+  if (auto ok = check(cudaDeviceSynchronize(), "loading the program"); !ok) return tl::unexpected(ok.error());
+  return session;
+}
+
+Result<void> CudaSession::allocate_buffer(const TensorSpec& spec) {
+  Buffer buffer{spec, {}, {}};
+  if (buffer.spec.strides.empty()) buffer.spec.strides = contiguous_strides(spec.shape);
+  const auto layout = guarded_layout(buffer.spec);
+  if (!layout) return tl::unexpected(layout.error());
+  buffer.layout = *layout;
+  const std::string what = fmt::format("tensor '{}'", spec.name);
+  auto memory = allocate(layout->total(), what);
+  if (!memory) return tl::unexpected(memory.error());
+  buffer.memory = *std::move(memory);
+
+  std::vector<std::byte> zone(std::max(layout->offset(), layout->total() - layout->behind()));
+  fill_guard(zone, spec.dtype);
+  if (auto ok = copy(buffer.memory.get(), zone.data(), layout->offset(), cudaMemcpyHostToDevice,
+                     "writing the guard zone of " + what);
+      !ok) {
+    return ok;
+  }
+  if (auto ok = copy(at(buffer.memory, layout->behind()), zone.data(), layout->total() - layout->behind(),
+                     cudaMemcpyHostToDevice, "writing the guard zone of " + what);
+      !ok) {
+    return ok;
+  }
+  // All bits set is a NaN in every floating type: a tensor that nobody has written yet does not look like
+  // zeros.
+  if (layout->payload_bytes > 0) {
+    if (auto ok = check(cudaMemset(at(buffer.memory, layout->offset()), 0xff, layout->payload_bytes),
+                        "filling " + what);
+        !ok) {
+      return ok;
+    }
+  }
+  buffers_.push_back(std::move(buffer));
+  return {};
+}
+
+CudaSession::~CudaSession() {
+  if (hangs_) {
+    // Freeing waits for the device, so it would hang as well: these are given up until the process ends.
+    for (Buffer& buffer : buffers_) static_cast<void>(buffer.memory.release());
+    for (auto& step : steps_) static_cast<void>(step.release());
+    if (context_.cublas) context_.cublas->abandon();
+    static_cast<void>(stream_.release());
+    static_cast<void>(start_.release());
+    static_cast<void>(stop_.release());
+    return;
+  }
+  cudaSetDevice(traits_.ordinal);
+  steps_.clear();
+  context_.cublas.reset();
+}
+
+Result<void> CudaSession::enter() {
+  if (!dead_.empty()) return fail(ErrorKind::device_failed, dead_);
+  const auto doing = fmt::format("making CUDA device {} current", traits_.ordinal);
+  if (auto ok = check(cudaSetDevice(traits_.ordinal), doing); !ok) return die(ok.error());
+  return {};
+}
+
+tl::unexpected<Error> CudaSession::die(Error error) {
+  if (error.kind == ErrorKind::device_failed && dead_.empty())
+    dead_ = "this session is dead: " + error.message;
+  return tl::unexpected<Error>(std::move(error));
+}
+
+Result<void> CudaSession::copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind,
+                               const std::string& doing) {
+  if (bytes == 0) return {};
+  if (auto ok = check(cudaMemcpy(to, from, bytes, kind), doing); !ok) return die(ok.error());
+  return {};
+}
+
+Result<CudaSession::Buffer*> CudaSession::buffer(TensorId id) {
+  if (id < 0 || static_cast<std::size_t>(id) >= buffers_.size()) {
+    return fail(ErrorKind::internal, fmt::format("the program has no tensor {}", id));
+  }
+  return &buffers_[static_cast<std::size_t>(id)];
+}
+
+Result<void> CudaSession::write(TensorId id, const Tensor& tensor) {
+  if (auto ok = enter(); !ok) return ok;
+  const auto target = buffer(id);
+  if (!target) return tl::unexpected(target.error());
+  const TensorSpec& spec = (*target)->spec;
+  if (tensor.dtype() != spec.dtype || tensor.shape() != spec.shape || tensor.strides() != spec.strides ||
+      tensor.bytes().size() != (*target)->layout.payload_bytes) {
+    return fail(ErrorKind::internal,
+                fmt::format("tensor '{}' is {} {}; the program has {} {}, with other strides perhaps",
+                            spec.name, name_of(tensor.dtype()), to_string(tensor.shape()),
+                            name_of(spec.dtype), to_string(spec.shape)));
+  }
+  return copy(at((*target)->memory, (*target)->layout.offset()), tensor.bytes().data(), tensor.bytes().size(),
+              cudaMemcpyHostToDevice, fmt::format("writing '{}'", spec.name));
+}
+
+Result<RunTiming> CudaSession::run() {
+  if (auto ok = enter(); !ok) return tl::unexpected(ok.error());
+  // cudaMemcpy from pageable memory may return while the last bytes are still on their way, on the default
+  // stream; the session's own stream does not wait for that one.
+  if (auto ok = check(cudaStreamSynchronize(cudaStreamLegacy), "uploading inputs"); !ok)
+    return die(ok.error());
+  const auto begin = std::chrono::steady_clock::now();
+  if (auto ok = check(cudaEventRecord(start_.get(), stream_.get()), "starting the clock"); !ok)
+    return die(ok.error());
+  for (const auto& step : steps_) {
+    if (auto ok = step->launch(stream_.get()); !ok) return die(ok.error());
+  }
+  if (auto ok = check(cudaEventRecord(stop_.get(), stream_.get()), "stopping the clock"); !ok)
+    return die(ok.error());
+  if (auto ok = wait(stop_.get(), "running"); !ok) return die(ok.error());
+
+  RunTiming timing;
+  timing.host_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  float milliseconds = 0;
+  if (auto ok = check(cudaEventElapsedTime(&milliseconds, start_.get(), stop_.get()), "reading the clock");
+      !ok) {
+    return die(ok.error());
+  }
+  timing.device_seconds = static_cast<double>(milliseconds) * 1e-3;
+  return timing;
+}
+
+Result<void> CudaSession::wait(cudaEvent_t event, std::string_view doing) {
+  using std::chrono::steady_clock;
+  const auto begin = steady_clock::now();
+  for (;;) {
+    const cudaError_t error = cudaEventQuery(event);
+    if (error == cudaSuccess) return {};
+    if (error != cudaErrorNotReady) return check(error, doing);
+    cudaGetLastError();  // "not ready" is no error, but would be met by the next launch's check
+    const auto waited = steady_clock::now() - begin;
+    if (waited > timeout_) {
+      hangs_ = true;
+      return fail(
+          ErrorKind::device_failed,
+          fmt::format("{}: not finished after {} s; its work stays on the device until this process ends",
+                      doing, timeout_.count()));
+    }
+    // Small kernels end within the first millisecond, and a sleep would cost more than they do.
+    if (waited > std::chrono::milliseconds(1)) std::this_thread::sleep_for(std::chrono::microseconds(50));
+  }
+}
+
+Result<Tensor> CudaSession::read(TensorId id) {
+  if (auto ok = enter(); !ok) return tl::unexpected(ok.error());
+  const auto source = buffer(id);
+  if (!source) return tl::unexpected(source.error());
+  const TensorSpec& spec = (*source)->spec;
+  auto tensor = Tensor::create(spec.dtype, spec.shape, spec.strides);
+  if (!tensor) return tensor;
+  if (tensor->bytes().size() != (*source)->layout.payload_bytes) {
+    return fail(ErrorKind::internal, fmt::format("'{}': {} bytes on the host, {} on the device", spec.name,
+                                                 tensor->bytes().size(), (*source)->layout.payload_bytes));
+  }
+  if (auto ok = copy(tensor->bytes().data(), at((*source)->memory, (*source)->layout.offset()),
+                     tensor->bytes().size(), cudaMemcpyDeviceToHost, fmt::format("reading '{}'", spec.name));
+      !ok) {
+    return tl::unexpected(ok.error());
+  }
+  return tensor;
+}
+
+Result<std::vector<GuardDamage>> CudaSession::check_guards() {
+  if (auto ok = enter(); !ok) return tl::unexpected(ok.error());
+  std::vector<GuardDamage> damage;
+  for (const Buffer& buffer : buffers_) {
+    const GuardedLayout& layout = buffer.layout;
+    std::vector<std::byte> front(layout.offset()), rear(layout.total() - layout.behind());
+    const std::string doing = fmt::format("reading the guard zone of '{}'", buffer.spec.name);
+    if (auto ok = copy(front.data(), buffer.memory.get(), front.size(), cudaMemcpyDeviceToHost, doing); !ok) {
+      return tl::unexpected(ok.error());
+    }
+    if (auto ok =
+            copy(rear.data(), at(buffer.memory, layout.behind()), rear.size(), cudaMemcpyDeviceToHost, doing);
+        !ok) {
+      return tl::unexpected(ok.error());
+    }
+    append_guard_damage(buffer.spec, front, rear, damage);
+  }
+  return damage;
+}
+
+}  // namespace parity::cuda
