@@ -51,8 +51,7 @@ void device_table(std::string& out, const DeviceSummary& device) {
     else
       out += fmt::format("| {} | {} | {} | {} | {} | {} ", short_number(path.max_bound_ratio),
                          short_number(path.max_abs), short_number(path.mean_abs), cosine_text(path.cosine),
-                         replay_text(path.replay_equal, path.replay_compared),
-                         path.order_experiments == 0 ? "-" : short_number(path.order_spread_ulp) + " ulp");
+                         replay_text(path.replay_equal, path.replay_compared), order_text(path));
     out += fmt::format("| {} |\n", verdict_counts(path.verdicts));
   }
   out += "\n";

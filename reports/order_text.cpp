@@ -31,7 +31,8 @@ DeviceSpread device_spread(const OrderEffects& order) {
   for (const auto* spread : {&order.run_to_run, &order.batch_invariance, &order.permutation}) {
     if (!*spread) continue;
     ++summary.experiments;
-    summary.max_ulp = std::max(summary.max_ulp, (*spread)->max_range_ulp);
+    summary.unequal += (*spread)->bit_equal ? 0 : 1;
+    summary.max_deviation = std::max(summary.max_deviation, (*spread)->rms_deviation_sigma);
   }
   summary.run_to_run_unequal = order.run_to_run && !order.run_to_run->bit_equal;
   return summary;

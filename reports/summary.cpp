@@ -22,12 +22,13 @@ double larger(double a, double b) {
   return std::isnan(a) || a > b ? a : b;
 }
 
-PathSummary& row_of(DeviceSummary& device, const Record& record) {
+PathSummary& row_of(DeviceSummary& device, const Record& record, Rows rows) {
+  const std::string& stage = rows == Rows::per_case ? record.case_text : record.stage;
   for (PathSummary& row : device.paths)
-    if (row.stage == record.stage && row.path == record.path) return row;
+    if (row.stage == stage && row.path == record.path) return row;
   PathSummary& row = device.paths.emplace_back();
   row.rung = record.rung;
-  row.stage = record.stage;
+  row.stage = stage;
   row.path = record.path;
   return row;
 }
@@ -40,27 +41,45 @@ DeviceSummary& device_of(RunSummary& summary, const DeviceInfo& device) {
   return summary.devices.emplace_back(DeviceSummary{device, {}});
 }
 
+bool has_plain_fill(const Record& record) {
+  return record.case_text.find(" fill=normal") != std::string::npos ||
+         record.case_text.find(" fill=uniform") != std::string::npos;
+}
+
+/// The sizes of one record's errors join the row.
+void add_sizes(PathSummary& row, const Record& record) {
+  for (const OutputRecord& output : record.outputs) {
+    const ErrorStatistics& statistics = output.judgement.statistics;
+    if (statistics.elements == 0) continue;
+    const auto elements = static_cast<double>(statistics.elements);
+    const double total = static_cast<double>(row.elements) + elements;
+    row.mean_abs += (statistics.mean_abs - row.mean_abs) * elements / total;
+    row.elements += statistics.elements;
+    row.max_abs = larger(row.max_abs, statistics.max_abs);
+    row.cosine = std::isnan(statistics.cosine) ? statistics.cosine : std::min(row.cosine, statistics.cosine);
+  }
+}
+
 void add(PathSummary& row, const Record& record) {
   row.worst = row.cases == 0 ? record.verdict : worse(row.worst, record.verdict);
   ++row.cases;
   ++row.verdicts[record.verdict];
   for (const OutputRecord& output : record.outputs) {
-    const ErrorStatistics& statistics = output.judgement.statistics;
-    const auto elements = static_cast<double>(statistics.elements);
-    const double total = static_cast<double>(row.elements) + elements;
-    if (total > 0) row.mean_abs += (statistics.mean_abs - row.mean_abs) * elements / total;
-    row.elements += statistics.elements;
-    row.max_bound_ratio = larger(row.max_bound_ratio, statistics.max_bound_ratio);
-    row.max_abs = larger(row.max_abs, statistics.max_abs);
-    if (statistics.elements > 0)
-      row.cosine =
-          std::isnan(statistics.cosine) ? statistics.cosine : std::min(row.cosine, statistics.cosine);
+    row.max_bound_ratio = larger(row.max_bound_ratio, output.judgement.statistics.max_bound_ratio);
     row.replay_compared += output.judgement.replay.compared;
     row.replay_equal += output.judgement.replay.equal;
   }
+  if (has_plain_fill(record) && !row.plain_fills) {
+    row.plain_fills = true;
+    row.elements = 0;
+    row.max_abs = row.mean_abs = 0;
+    row.cosine = 1;
+  }
+  if (has_plain_fill(record) == row.plain_fills) add_sizes(row, record);
   const DeviceSpread spread = device_spread(record.order);
   row.order_experiments += spread.experiments;
-  row.order_spread_ulp = larger(row.order_spread_ulp, spread.max_ulp);
+  row.order_unequal += spread.unequal;
+  row.order_deviation = larger(row.order_deviation, spread.max_deviation);
   row.run_to_run_unequal += spread.run_to_run_unequal ? 1 : 0;
   row.device_seconds += median(record.device_seconds);
 }
@@ -87,7 +106,7 @@ std::int64_t RunSummary::judged() const {
   return records - count(Verdict::unsupported) - count(Verdict::untrusted);
 }
 
-RunSummary summarise(std::span<const Record> records) {
+RunSummary summarise(std::span<const Record> records, Rows rows) {
   RunSummary summary;
   struct Place {
     std::string reason, where;
@@ -97,7 +116,7 @@ RunSummary summarise(std::span<const Record> records) {
   for (const Record& record : records) {
     ++summary.records;
     ++summary.verdicts[record.verdict];
-    add(row_of(device_of(summary, record.device), record), record);
+    add(row_of(device_of(summary, record.device), record, rows), record);
     if (record.verdict != Verdict::unsupported) continue;
     const std::string where = fmt::format("{} {} {}", record.device.id, record.stage, record.path);
     const auto found = std::find_if(places.begin(), places.end(), [&](const Place& place) {
@@ -140,6 +159,14 @@ std::string cosine_text(double cosine) {
   const double gap = 1 - cosine;
   // Rounding may leave a cosine a hair above 1.
   return gap <= 0 ? "1" : fmt::format("1-{:.1e}", gap);
+}
+
+std::string order_text(const PathSummary& path) {
+  if (path.order_experiments == 0) return "-";
+  std::string text = path.order_unequal == 0     ? "same bits"
+                     : path.order_deviation == 0 ? "bits differ"
+                                                 : short_number(path.order_deviation) + " sigma";
+  return path.run_to_run_unequal > 0 ? text + " (runs differ)" : text;
 }
 
 std::string replay_text(std::int64_t equal, std::int64_t compared) {

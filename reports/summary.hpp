@@ -9,19 +9,23 @@
 
 namespace parity {
 
-/// All records of one path on one rung of one device, taken together: a row of the table.
+/// All records of one path on one rung of one device, taken together: a row of the table. Bounds, replay and
+/// verdicts are over all cases. Sizes of errors mean little when fills of 1e-40 and 1e38 are mixed: they are
+/// over the cases with a plain fill (normal, uniform), or over all where there is none.
 struct PathSummary {
   int rung = 0;
   std::string stage, path;
   std::map<Verdict, std::int64_t> verdicts;
   Verdict worst = Verdict::pass;
   std::int64_t cases = 0;
+  bool plain_fills = false;          ///< the sizes of errors are over plain fills only
   std::int64_t elements = 0;         ///< compared with the reference
   double max_bound_ratio = 0;        ///< worst error over its bound
   double max_abs = 0, mean_abs = 0;  ///< error; the mean is over elements
   double cosine = 1;                 ///< lowest
   std::int64_t replay_compared = 0, replay_equal = 0;
-  double order_spread_ulp = 0;          ///< largest over all order experiments on the device
+  double order_deviation = 0;           ///< largest spread over orders, in predicted standard deviations
+  std::int64_t order_unequal = 0;       ///< order experiments on the device that changed bits
   std::int64_t order_experiments = 0;   ///< 0: not measured
   std::int64_t run_to_run_unequal = 0;  ///< cases whose repeated runs differ
   double device_seconds = 0;            ///< sum of the medians
@@ -50,7 +54,11 @@ struct RunSummary {
   std::int64_t judged() const;
 };
 
-RunSummary summarise(std::span<const Record> records);
+enum class Rows {
+  per_path,
+  per_case,  ///< the stage is the case's text
+};
+RunSummary summarise(std::span<const Record> records, Rows rows = Rows::per_path);
 bool is_failure(Verdict verdict);
 
 /// "12 pass, 1 fail, 3 unsupported" in a fixed order, zeros left out; "no records" when empty.
@@ -59,6 +67,8 @@ std::string verdict_counts(const std::map<Verdict, std::int64_t>& verdicts);
 // Short forms of numbers, for people.
 std::string short_number(double value);  ///< three significant digits; 0 is "0"
 std::string cosine_text(double cosine);  ///< "1", "1-2.1e-08": the digits that matter
+std::string order_text(
+    const PathSummary& path);  ///< "same bits", "1.1 sigma", "0.9 sigma (runs differ)", "-"
 std::string replay_text(std::int64_t equal, std::int64_t compared);  ///< "equal", "99.98%", "-"
 
 }  // namespace parity

@@ -36,10 +36,26 @@ TEST(Summary, RowsGatherCasesOfOnePath) {
   EXPECT_DOUBLE_EQ(a.cosine, 0.6);
   EXPECT_EQ(a.replay_compared, 12);
   EXPECT_EQ(a.replay_equal, 8);
-  EXPECT_EQ(a.order_spread_ulp, 1);
+  EXPECT_EQ(a.order_deviation, 0.75);
+  EXPECT_EQ(a.order_unequal, 2);
   EXPECT_EQ(a.run_to_run_unequal, 2);
   EXPECT_EQ(summary.failed(), 1);
   EXPECT_EQ(summary.judged(), 3);
+}
+
+TEST(Summary, SizesOfErrorsComeFromPlainFillsWhereThereAreSome) {
+  Record wide = plain(Verdict::pass, "a", 1e30, 10);
+  wide.case_text = "gemm m=1 fill=wide seed=1";
+  wide.outputs[0].judgement.statistics.max_bound_ratio = 0.9;
+  Record normal = plain(Verdict::pass, "a", 0.5, 10);
+  for (const auto& records : {std::vector<Record>{wide, normal}, std::vector<Record>{normal, wide}}) {
+    const PathSummary row = summarise(records).devices.at(0).paths.at(0);
+    EXPECT_EQ(row.max_abs, 0.5);
+    EXPECT_EQ(row.mean_abs, 0.25);
+    EXPECT_EQ(row.max_bound_ratio, 0.9);
+  }
+  EXPECT_EQ(summarise(std::vector<Record>{wide}).devices.at(0).paths.at(0).max_abs, 1e30);
+  EXPECT_EQ(summarise(std::vector<Record>{wide, normal}, Rows::per_case).devices.at(0).paths.size(), 2u);
 }
 
 TEST(Summary, ANotANumberIsNeverHidden) {

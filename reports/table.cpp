@@ -19,23 +19,17 @@ std::string colour_of(Verdict verdict) {
   return verdict == Verdict::pass ? "\033[32m" : "\033[33m";
 }
 
-std::string spread_text(const PathSummary& path) {
-  if (path.order_experiments == 0) return "-";
-  if (path.run_to_run_unequal > 0) return short_number(path.order_spread_ulp) + " ulp (runs differ)";
-  return path.order_spread_ulp == 0 ? "same bits" : short_number(path.order_spread_ulp) + " ulp";
-}
-
 Cells cells_of(const PathSummary& path) {
   const bool one_kind = path.verdicts.size() == 1;
   const std::string verdict = one_kind ? std::string(name_of(path.worst)) : verdict_counts(path.verdicts);
   Cells cells = {path.stage, path.path, std::to_string(path.cases), "-", "-", "-", "-", "-", "-", verdict};
-  if (path.elements == 0) return cells;
+  if (path.elements == 0) return cells;  // nothing was compared
   cells[3] = short_number(path.max_bound_ratio);
   cells[4] = short_number(path.max_abs);
   cells[5] = short_number(path.mean_abs);
   cells[6] = cosine_text(path.cosine);
   cells[7] = replay_text(path.replay_equal, path.replay_compared);
-  cells[8] = spread_text(path);
+  cells[8] = order_text(path);
   return cells;
 }
 
@@ -74,6 +68,15 @@ void device_table(std::string& text, const DeviceSummary& device, const TableOpt
 std::string to_table(const RunSummary& summary, const TableOptions& options) {
   std::string text;
   for (const DeviceSummary& device : summary.devices) device_table(text, device, options);
+  bool mixed = false;
+  for (const DeviceSummary& device : summary.devices)
+    for (const PathSummary& path : device.paths) mixed = mixed || (path.plain_fills && path.cases > 1);
+  if (mixed)
+    text +=
+        "err/bound, replay and verdict: all cases; max, mean and cos_sim: those with normal or uniform "
+        "fill.\n"
+        "order spread: deviation over orders of summation, against the predicted one (expected 0.5 to 2 "
+        "sigma).\n\n";
   if (!summary.unsupported.empty()) text += "Not run, because unsupported:\n";
   for (const UnsupportedGroup& group : summary.unsupported) {
     text += "  " + (group.reason.empty() ? "no reason given" : group.reason) + "\n";

@@ -1,0 +1,250 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <csignal>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "harness/cli/program_run.hpp"
+#include "reports/record_log.hpp"
+
+namespace parity {
+namespace {
+
+using Words = std::vector<std::string>;
+
+ProgramRun parity(const Words& arguments, const ProgramOptions& options = {}) {
+  return run_program(PARITY_PROGRAM, arguments, options);
+}
+
+void expect_holds(const std::string& text, const std::string& part) {
+  EXPECT_NE(text.find(part), std::string::npos) << "'" << part << "' is not in:\n" << text;
+}
+
+/// A quick case on the CPU.
+Words quick(const Words& more = {}) {
+  Words words = {"run", "--device", "cpu", "--path", "sequential_f32", "--case", "gemm m=5 n=4 k=3 in=f32"};
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+TEST(Cli, HelpTeachesAndSucceeds) {
+  const ProgramRun help = parity({"--help"});
+  EXPECT_EQ(help.code, 0);
+  for (const char* part : {"devices", "list", "run", "compare", "report", "bench", "Examples:", "Exit codes"})
+    expect_holds(help.out, part);
+  for (const char* command : {"devices", "list", "run", "compare", "report"}) {
+    const ProgramRun run = parity({command, "--help"});
+    EXPECT_EQ(run.code, 0) << command;
+    EXPECT_GT(run.out.size(), 300u) << command;
+  }
+  const ProgramRun version = parity({"--version"});
+  EXPECT_EQ(version.code, 0);
+  expect_holds(version.out, "commit ");
+}
+
+TEST(Cli, BadUsageIsTwo) {
+  const std::vector<Words> wrong = {{},
+                                    {"nosuch"},
+                                    {"run", "--nosuch"},
+                                    {"run", "--suite", "nosuch"},
+                                    {"run", "--suite", "/nonexistent.txt"},
+                                    {"run", "--suite", "/"},
+                                    {"run", "--case", "nosuch m=1"},
+                                    {"run", "--case", "gemm m=1"},
+                                    {"run", "--case", "gemm m=1 n=1 k=x"},
+                                    {"run", "--case", "gemm m=1 n=1 k={1,2"},
+                                    {"run", "--case", "gemm m=1 n=1 k=1 fill=nosuch"},
+                                    {"run", "--path", "nosuch"},
+                                    {"run", "--seed", "abc"},
+                                    {"run", "--seed", "-1"},
+                                    {"run", "--repeats", "0"},
+                                    {"run", "--timeout", "-1"},
+                                    {"run", "--nan", "perhaps"},
+                                    {"run", "--append"},
+                                    {"run", "--input", "A"},
+                                    {"run", "gemm", "--input", "A=/nonexistent.npy"},
+                                    {"run", "--input", "A=/nonexistent.npy"},
+                                    {"compare"},
+                                    {"compare", "a.npy", "b.npy"},
+                                    {"compare", "a.npy", "b.npy", "--op", "nosuch"},
+                                    {"report"},
+                                    {"report", "/nonexistent.jsonl"},
+                                    {"devices", "--nosuch"}};
+  for (const Words& words : wrong) {
+    const ProgramRun run = parity(words);
+    std::string line;
+    for (const std::string& word : words) line += " " + word;
+    EXPECT_EQ(run.code, 2) << "parity" << line << "\n" << run.out << run.err;
+    EXPECT_TRUE(run.err.starts_with("parity: ")) << line << "\n" << run.err;
+  }
+}
+
+TEST(Cli, UnknownDeviceIsThreeAndListsWhatIsHere) {
+  for (const Words& words : {Words{"run", "--device", "nosuch"}, Words{"devices", "--device", "cpu:7"}}) {
+    const ProgramRun run = parity(words);
+    EXPECT_EQ(run.code, 3);
+    expect_holds(run.err, "cpu:0");
+  }
+}
+
+TEST(Cli, AbsentModulesAreSaidAndNoFailure) {
+  const ScratchDirectory empty;
+  const ProgramOptions nowhere{{"PARITY_BACKEND_DIR=" + empty.path().string()}, false, "", {}, 0};
+  const ProgramRun devices = parity({"devices"}, nowhere);
+  EXPECT_EQ(devices.code, 0);
+  expect_holds(devices.out, "vulkan: absent: ");
+  expect_holds(devices.out, "cuda: absent: ");
+  EXPECT_EQ(parity({"run", "--device", "vulkan"}, nowhere).code, 3);
+
+  // A file that is no module is refused with the reason.
+  std::ofstream(empty.file("libparity_vulkan.so")) << "not a library";
+  const ProgramRun broken = parity({"devices"}, nowhere);
+  EXPECT_EQ(broken.code, 0);
+  expect_holds(broken.out, "vulkan: absent: cannot be loaded");
+}
+
+TEST(Cli, NothingToJudgeIsFour) {
+  const ProgramRun filter = parity({"run", "nothing_fits_this", "--device", "cpu"});
+  EXPECT_EQ(filter.code, 4);
+  expect_holds(filter.err, "nothing_fits_this");
+  EXPECT_EQ(parity({"list", "nothing_fits_this"}).code, 4);
+
+  // A forced path in another precision is a row with the reason, not a silent replacement.
+  const ProgramRun forced =
+      parity({"run", "--device", "cpu", "--path", "sequential_f32", "--case", "gemm m=2 n=2 k=2 in=f16"});
+  EXPECT_EQ(forced.code, 4) << forced.out << forced.err;
+  expect_holds(forced.out, "unsupported");
+  expect_holds(forced.out, "NOTHING JUDGED");
+}
+
+TEST(Cli, APassIsZeroAndShowsTheTable) {
+  const ProgramRun run = parity(quick());
+  EXPECT_EQ(run.code, 0) << run.out << run.err;
+  for (const char* part :
+       {"cpu:0", "err/bound", "cos_sim", "order spread", "sequential_f32", "passed: 1 pass"})
+    expect_holds(run.out, part);
+  EXPECT_EQ(run.out.find('\033'), std::string::npos);
+}
+
+TEST(Cli, SeedReplacesTheCasesOwn) {
+  const ProgramRun run = parity(quick({"--seed", "77", "--json"}));
+  EXPECT_EQ(run.code, 0);
+  const auto json = nlohmann::json::parse(run.out);
+  EXPECT_EQ(json["case"], "gemm m=5 n=4 k=3 in=f32 acc=f32 out=f32 fill=normal seed=77");
+  EXPECT_EQ(json["verdict"], "pass");
+  EXPECT_NE(json["provenance"]["commit"], "");
+}
+
+TEST(Cli, TheReproLineGivesTheSameInputBits) {
+  const auto hashes = [](const std::string& text) {
+    return nlohmann::json::parse(
+               parity({"run", "--device", "cpu", "--path", "sequential_f32", "--json", "--case", text}).out)
+        .at("input_hashes");
+  };
+  const auto first = hashes("gemm n=4 m=5 k=3 seed=9");
+  EXPECT_EQ(first, hashes("gemm m=5 n=4 k=3 in=f32 acc=f32 out=f32 fill=normal seed=9"));
+  EXPECT_NE(first, hashes("gemm m=5 n=4 k=3 seed=10"));
+}
+
+TEST(Cli, OutHoldsRecordsJUnitAndSummary) {
+  const ScratchDirectory scratch;
+  const std::string out = scratch.file("deep/results");
+  EXPECT_EQ(parity(quick({"--out", out})).code, 0);
+  EXPECT_TRUE(std::filesystem::exists(out + "/junit.xml"));
+  EXPECT_TRUE(std::filesystem::exists(out + "/summary.md"));
+  auto logged = read_record_log(out + "/records.jsonl");
+  ASSERT_TRUE(logged) << logged.error().message;
+  EXPECT_EQ(logged->records.size(), 1u);
+
+  const ProgramRun again = parity(quick({"--out", out}));
+  EXPECT_EQ(again.code, 2);
+  expect_holds(again.err, "--append");
+  EXPECT_EQ(parity(quick({"--out", out, "--append", "--seed", "2"})).code, 0);
+  EXPECT_EQ(read_record_log(out + "/records.jsonl")->records.size(), 2u);
+
+  const ProgramRun report = parity({"report", out + "/records.jsonl", "--junit", "-"});
+  EXPECT_EQ(report.code, 0);
+  expect_holds(report.out, "tests=\"2\"");
+}
+
+TEST(Cli, ReportReadsTornLogsAndRefusesBrokenOnes) {
+  const ScratchDirectory scratch;
+  const std::string out = scratch.file("r");
+  ASSERT_EQ(parity(quick({"--out", out})).code, 0);
+  std::ofstream(out + "/records.jsonl", std::ios::app) << "{\"schema\":1,\"ca";
+  const ProgramRun torn = parity({"report", out + "/records.jsonl"});
+  EXPECT_EQ(torn.code, 0);
+  expect_holds(torn.err, "torn");
+  std::ofstream(out + "/records.jsonl", std::ios::app) << "\n";
+  EXPECT_EQ(parity({"report", out + "/records.jsonl"}).code, 2);
+  std::ofstream(scratch.file("empty.jsonl"));
+  EXPECT_EQ(parity({"report", scratch.file("empty.jsonl")}).code, 4);
+}
+
+TEST(Cli, JsonOfDevicesAndList) {
+  const auto devices = nlohmann::json::parse(parity({"devices", "--json", "--device", "cpu"}).out);
+  EXPECT_EQ(devices["devices"][0]["id"], "cpu:0");
+  EXPECT_EQ(devices["devices"][0]["paths"][0]["legal"], true);
+  const auto list = nlohmann::json::parse(parity({"list", "--json"}).out);
+  EXPECT_EQ(list["rungs"][0]["stage"], "gemm");
+  const auto smoke = std::find_if(list["suites"].begin(), list["suites"].end(),
+                                  [](const auto& suite) { return suite["name"] == "smoke"; });
+  ASSERT_NE(smoke, list["suites"].end());
+  EXPECT_GT((*smoke)["cases"].size(), 50u);
+}
+
+TEST(Cli, ASuiteFileAndItsErrors) {
+  const ScratchDirectory scratch;
+  std::ofstream(scratch.file("own.txt")) << "# mine\ngemm m={1,2} n=3 k=4 in=f32\n\n";
+  const ProgramRun run =
+      parity({"run", "--device", "cpu", "--suite", scratch.file("own.txt"), "--path", "pairwise_f32"});
+  EXPECT_EQ(run.code, 0) << run.err;
+  expect_holds(run.out, "passed: 2 pass");
+  std::ofstream(scratch.file("bad.txt")) << "gemm m=1 n=1 k=1\ngemm m=1 q=2\n";
+  const ProgramRun bad = parity({"run", "--suite", scratch.file("bad.txt")});
+  EXPECT_EQ(bad.code, 2);
+  expect_holds(bad.err, "bad.txt:2:");
+}
+
+TEST(Cli, AClosedPipeIsNoCrash) {
+  ProgramOptions gone;
+  gone.reader_gone = true;
+  EXPECT_EQ(parity({"list"}, gone).code, 0);
+  EXPECT_EQ(parity(quick(), gone).code, 0);
+}
+
+TEST(Cli, AFullDiskIsFive) {
+  ProgramOptions full;
+  full.stdout_file = "/dev/full";
+  EXPECT_EQ(parity({"list"}, full).code, 5);
+}
+
+TEST(Cli, AnInterruptFinishesTheCaseAndWritesTheSummaries) {
+  for (const int signal : {SIGINT, SIGTERM}) {
+    const ScratchDirectory scratch;
+    ProgramOptions options;
+    options.signal = signal;
+    options.signal_when_exists = scratch.file("r/records.jsonl");
+    const ProgramRun run =
+        parity({"run", "--device", "cpu", "--suite", "ladder", "--out", scratch.file("r")}, options);
+    EXPECT_EQ(run.code, 128 + signal) << run.err;
+    expect_holds(run.err, "interrupted after");
+    EXPECT_TRUE(std::filesystem::exists(scratch.file("r/junit.xml")));
+    const auto logged = read_record_log(scratch.file("r/records.jsonl"));
+    ASSERT_TRUE(logged) << logged.error().message;
+    EXPECT_TRUE(logged->note.empty());
+    EXPECT_GE(logged->records.size(), 1u);
+  }
+}
+
+TEST(Cli, BenchPassesArgumentsOrSaysThatItWasNotBuilt) {
+  const ProgramRun run = parity({"bench", "--help"});
+  const bool built =
+      std::filesystem::exists(std::filesystem::path(PARITY_PROGRAM).parent_path() / "parity-bench");
+  EXPECT_EQ(run.code, built ? 0 : 2) << run.err;
+  if (!built) expect_holds(run.err, "was not built");
+}
+
+}  // namespace
+}  // namespace parity

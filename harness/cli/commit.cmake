@@ -1,0 +1,20 @@
+# Writes OUTPUT with the commit of SOURCE, "unknown" outside a git checkout, "-dirty" when tracked files differ.
+# The file is touched only when it changes, so that nothing is compiled again for nothing.
+set(commit "unknown")
+execute_process(COMMAND git -C ${SOURCE} rev-parse --short=12 HEAD
+  OUTPUT_VARIABLE head OUTPUT_STRIP_TRAILING_WHITESPACE RESULT_VARIABLE failed ERROR_QUIET)
+if(NOT failed)
+  set(commit ${head})
+  execute_process(COMMAND git -C ${SOURCE} diff-index --quiet HEAD -- RESULT_VARIABLE dirty ERROR_QUIET)
+  if(dirty)
+    string(APPEND commit "-dirty")
+  endif()
+endif()
+set(text "#pragma once\nnamespace parity::cli {\ninline constexpr const char* build_commit = \"${commit}\";\n}\n")
+set(old "")
+if(EXISTS ${OUTPUT})
+  file(READ ${OUTPUT} old)
+endif()
+if(NOT text STREQUAL old)
+  file(WRITE ${OUTPUT} "${text}")
+endif()

@@ -1,0 +1,178 @@
+#include "harness/cli/compare_contract.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "harness/ladder/replay.hpp"
+#include "harness/numerics/judge.hpp"
+
+namespace parity::cli {
+namespace {
+
+Contract contract_of(const ArithmeticModel& model, DType store) {
+  Contract contract;
+  contract.store = store;
+  contract.order_known = model.accumulation.has_value();
+  contract.store_rounding_known = model.store_rounding_known;
+  contract.store_rounding = model.store_rounding;
+  contract.store_rounds = format_of(store).precision < format_of(model.precision.scratch).precision;
+  return contract;
+}
+
+OutputRecord record_of(const std::string& op, const std::string& tensor, const Tensor& got, Contract contract,
+                       Judgement judgement) {
+  return {0, op, "elsewhere", tensor, got.shape(), got.dtype(), contract, std::move(judgement)};
+}
+
+Result<void> same_shape(const Tensor& got, const Tensor& want) {
+  if (got.shape() == want.shape()) return {};
+  return bad_input(
+      fmt::format("GOT has shape {} and WANT has shape {}", to_string(got.shape()), to_string(want.shape())));
+}
+
+/// WANT as a reference value without any error of its own.
+Result<Value> value_of(const Tensor& want) {
+  if (want.shape().empty() || want.shape().size() > 3)
+    return bad_input(
+        fmt::format("WANT has shape {}; one to three dimensions are compared", to_string(want.shape())));
+  return make_tracked_arithmetic(ArithmeticModel{})->load(want);
+}
+
+}  // namespace
+
+const std::vector<std::string>& claim_models() {
+  static const std::vector<std::string> models = {"unknown", "fma", "separate", "pairwise", "tensor-core"};
+  return models;
+}
+
+ArithmeticModel claimed_model(const KernelClaim& claim, DType input, DType store) {
+  using Kind = SummationOrder::Kind;
+  ArithmeticModel model;
+  model.precision = {input, format_of(input), claim.accumulate, claim.accumulate, store};
+  model.exp = model.tanh = {2, 0, 0};
+  model.sigmoid = {3, 0, 0};
+  model.denormals = Denormals::preserve;
+  if (claim.model == "unknown") {
+    model.may_truncate = input == DType::f16 || input == DType::bf16;
+    model.denormals = Denormals::either;
+    return model;
+  }
+  Accumulation accumulation;
+  if (claim.model == "separate") accumulation.multiply_add = MultiplyAdd::separate;
+  if (claim.model == "pairwise") accumulation.order.kind = Kind::pairwise;
+  if (claim.model == "tensor-core") accumulation.multiply_add = MultiplyAdd::multi_term;
+  model.accumulation = accumulation;
+  return model;
+}
+
+Result<OutputRecord> judge_with_inputs(const Tensor& got, const std::string& case_text,
+                                       const UserInputs& inputs, const KernelClaim& claim,
+                                       const Context& context) {
+  auto bound = bind_inputs(case_text, inputs, context.stages);
+  if (!bound) return tl::unexpected(bound.error());
+  if (bound->size() != 1)
+    return bad_input(fmt::format("'{}' is {} cases; one is compared", case_text, bound->size()));
+  Case c = bound->front().c;
+  c.store = got.dtype();
+  auto program = context.stages.find(c.stage)->build(c);
+  if (!program) return tl::unexpected(program.error());
+  if (auto checked = check_program(context.ops, *program); !checked) return tl::unexpected(checked.error());
+  if (program->calls.size() != 1)
+    return bad_input(fmt::format("{} is more than one op; compare takes one", c.stage));
+  const OpCall& call = program->calls.front();
+  const Op* op = context.ops.find(call.op);
+
+  CallResult result{op, &call.attributes, {}, 0, &got};
+  std::map<std::string, Tensor> tensors;
+  for (const TensorId id : call.inputs) {
+    if (id == no_tensor) {
+      result.inputs.push_back(nullptr);
+      continue;
+    }
+    const TensorSpec& spec = program->spec(id);
+    const auto given = inputs.tensors.find(spec.name);
+    if (given == inputs.tensors.end())
+      return bad_input(fmt::format("the contract of {} needs its input {} too: --input {}=FILE", call.op,
+                                   spec.name, spec.name));
+    auto made = convert(given->second, spec.dtype);
+    if (!made) return tl::unexpected(made.error());
+    result.inputs.push_back(&tensors.emplace(spec.name, std::move(*made)).first->second);
+  }
+  const TensorSpec& output = program->spec(call.outputs.front());
+  if (output.shape != got.shape())
+    return bad_input(fmt::format("GOT has shape {} and {} of these inputs is {}", to_string(got.shape()),
+                                 call.op, to_string(output.shape)));
+
+  const ArithmeticModel model = claimed_model(claim, c.input, got.dtype());
+  auto want = op->evaluate(*make_tracked_arithmetic(model), call.attributes, result.inputs);
+  if (!want) return tl::unexpected(want.error());
+  ReplayResult replayed;
+  if (model.accumulation) {
+    auto bits = replay(result, model, {});
+    if (!bits) return tl::unexpected(bits.error());
+    replayed = *bits;
+    // The user says that the kernel computes this way, so its bits are the contract.
+    replayed.confirmed = true;
+  }
+  const Contract contract = contract_of(model, got.dtype());
+  return record_of(call.op, "GOT", got, contract, judge(got, want->front(), contract, replayed));
+}
+
+Result<OutputRecord> judge_with_products(const Tensor& got, const Tensor& want, std::int64_t k,
+                                         double largest_product, const KernelClaim& claim, DType input) {
+  if (auto same = same_shape(got, want); !same) return tl::unexpected(same.error());
+  auto value = value_of(want);
+  if (!value) return tl::unexpected(value.error());
+  const ArithmeticModel model = claimed_model(claim, input, got.dtype());
+  const double u = unit_roundoff(format_of(claim.accumulate));
+  const double n = static_cast<double>(k), sum = n * largest_product;
+  const double chain = n * u / (1 - n * u) * sum;  // gamma_K M, numerics: hard bound of any order
+  // A truncating adder loses up to (terms + 1) 2^-23 + 2^-23 of the largest sum in each of its steps.
+  const double steps = std::ceil(n / model.adder_terms) + 1;
+  const double truncation =
+      model.may_truncate ? steps * (model.adder_terms + 2) * std::ldexp(1.0, -23) * sum : 0;
+  for (std::vector<double>* bound : {&value->hard, &value->systematic, &value->mean, &value->variance})
+    bound->assign(value->v.size(), 0);
+  for (std::size_t i = 0; i < value->v.size(); ++i) {
+    const double y = value->v[i];
+    value->hard[i] = chain + truncation;
+    value->systematic[i] = truncation;
+    value->variance[i] = std::pow(0.41 * u, 2) * n * (y * y / 3 + n * largest_product * largest_product / 6);
+  }
+  const Contract contract = contract_of(model, got.dtype());
+  return record_of("gemm", "GOT", got, contract, judge(got, *value, contract, {}));
+}
+
+Result<OutputRecord> judge_copy(const Tensor& got, const Tensor& want) {
+  if (auto same = same_shape(got, want); !same) return tl::unexpected(same.error());
+  auto value = value_of(want);
+  if (!value) return tl::unexpected(value.error());
+  Contract contract;
+  contract.store = got.dtype();
+  contract.exact = true;
+  return record_of("identity", "GOT", got, contract, judge(got, *value, contract, {}));
+}
+
+Result<OutputRecord> measure_only(const Tensor& got, const Tensor& want) {
+  if (auto same = same_shape(got, want); !same) return tl::unexpected(same.error());
+  auto value = value_of(want);
+  if (!value) return tl::unexpected(value.error());
+  const double reach = is_float(got.dtype()) ? largest_finite(format_of(got.dtype())) / 2 : HUGE_VAL;
+  Judgement judgement = judge(got, *value, contract_of(ArithmeticModel{}, got.dtype()), {});
+  judgement.aggregates.clear();
+  judgement.worst_aggregate = 0;
+  std::int64_t wrong = 0;
+  for (std::int64_t i = 0; i < got.elements(); ++i)
+    wrong += !std::isfinite(got.value(i)) && std::abs(value->v[static_cast<std::size_t>(i)]) < reach;
+  judgement.verdict = wrong > 0 ? Verdict::fail : Verdict::untrusted;
+  judgement.reasons = {
+      wrong > 0 ? fmt::format("{} elements are not finite where WANT is finite and far from overflow", wrong)
+                : std::string("no contract follows from WANT alone: how far a healthy kernel may be off "
+                              "depends on the products it adds up; give --input A=... --input B=..., or "
+                              "--k and --max-product")};
+  return record_of("gemm", "GOT", got, contract_of(ArithmeticModel{}, got.dtype()), std::move(judgement));
+}
+
+}  // namespace parity::cli

@@ -1,0 +1,77 @@
+#include "harness/cli/output.hpp"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "harness/cli/exit_code.hpp"
+
+namespace parity::cli {
+
+void print(std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+}
+
+void complain(std::string_view text) {
+  fmt::print(stderr, "parity: {}\n", text);
+}
+
+int report(const Error& error) {
+  complain(error.message);
+  return exit_code_of(error.kind);
+}
+
+bool output_arrived() {
+  errno = 0;
+  const bool flushed = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
+  return flushed || errno == EPIPE || errno == 0;
+}
+
+bool colour_wanted() {
+  const char* no_colour = std::getenv("NO_COLOR");
+  const char* terminal = std::getenv("TERM");
+  if (no_colour && *no_colour) return false;
+  if (!terminal || std::strcmp(terminal, "dumb") == 0) return false;
+  return ::isatty(STDOUT_FILENO) == 1;
+}
+
+Result<void> write_file(const std::filesystem::path& file, std::string_view text) {
+  const std::string temporary = fmt::format("{}.{}.tmp", file.string(), ::getpid());
+  const auto failed = [&](const char* what) {
+    const int code = errno;
+    ::unlink(temporary.c_str());
+    return fail(ErrorKind::internal, fmt::format("{}: {}: {}", file.string(), what, std::strerror(code)));
+  };
+  const int descriptor = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (descriptor < 0) return failed("cannot be created");
+  for (std::size_t done = 0; done < text.size();) {
+    const ssize_t written = ::write(descriptor, text.data() + done, text.size() - done);
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) {
+      const int code = errno;
+      ::close(descriptor);
+      errno = code;
+      return failed("cannot be written");
+    }
+    done += static_cast<std::size_t>(written);
+  }
+  if (::close(descriptor) != 0) return failed("cannot be written");
+  if (::rename(temporary.c_str(), file.c_str()) != 0) return failed("cannot be put in place");
+  return {};
+}
+
+std::string shell_quoted(std::string_view word) {
+  constexpr std::string_view plain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./@%";
+  if (!word.empty() && word.find_first_not_of(plain) == word.npos) return std::string(word);
+  std::string quoted = "'";
+  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+}  // namespace parity::cli

@@ -1,0 +1,41 @@
+#pragma once
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace parity {
+
+/// How a program ended and what it printed.
+struct ProgramRun {
+  int code = -1;  ///< exit code; 128 + the signal that ended it
+  std::string out, err;
+};
+
+/// Runs a program with arguments and waits. `environment` adds NAME=VALUE entries. `input_closed`: standard
+/// output is a pipe whose reader is gone already. `signal_after`: once this text appears on standard error or
+/// output, `signal` is sent (0: none).
+struct ProgramOptions {
+  std::vector<std::string> environment;
+  bool reader_gone = false;
+  std::string stdout_file;  ///< instead of a pipe
+  std::filesystem::path signal_when_exists;
+  int signal = 0;
+};
+ProgramRun run_program(const std::string& program, const std::vector<std::string>& arguments,
+                       const ProgramOptions& options = {});
+
+/// A directory of its own for one test, removed at the end.
+class ScratchDirectory {
+ public:
+  ScratchDirectory();
+  ~ScratchDirectory();
+  ScratchDirectory(const ScratchDirectory&) = delete;
+  ScratchDirectory& operator=(const ScratchDirectory&) = delete;
+  std::string file(const std::string& name) const { return (path_ / name).string(); }
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace parity

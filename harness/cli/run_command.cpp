@@ -1,0 +1,175 @@
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <csignal>
+
+#include "harness/cli/commands.hpp"
+#include "harness/cli/exit_code.hpp"
+#include "harness/cli/interrupt.hpp"
+#include "harness/cli/output.hpp"
+#include "harness/cli/progress.hpp"
+#include "harness/cli/run_output.hpp"
+#include "harness/cli/run_plan.hpp"
+#include "reports/failure_text.hpp"
+#include "reports/record_json.hpp"
+#include "reports/table.hpp"
+
+namespace parity::cli {
+namespace {
+
+/// Failures printed in full as they come; the rest is in the table and the records.
+constexpr int most_failures_shown = 20;
+
+void show(const Record& record, bool json, int& failures, Progress& progress) {
+  if (json) {
+    print(to_json_line(record) + "\n");
+    std::fflush(stdout);
+    return;
+  }
+  if (record.verdict == Verdict::pass || record.verdict == Verdict::unsupported) return;
+  if (++failures > most_failures_shown) return;
+  progress.clear();
+  print(failure_text(record) + "\n");
+  if (failures == most_failures_shown)
+    print("Further failures are not printed; --out DIR keeps them all.\n\n");
+  std::fflush(stdout);
+}
+
+int outcome(const std::vector<Record>& records) {
+  const RunSummary summary = summarise(records);
+  if (summary.failed() > 0) return contract_failed;
+  return summary.judged() > 0 ? passed : nothing_judged;
+}
+
+int explain_empty(const RunRequest& request) {
+  std::string what = request.filter.empty() ? "nothing to run" : "no case fits the filter";
+  if (!request.filter.empty()) {
+    what += " '";
+    for (const std::string& word : request.filter)
+      what += word + (&word == &request.filter.back() ? "'" : " ");
+  }
+  if (!request.path.empty()) what += fmt::format(", path {} in its precision", request.path);
+  complain(what + "; `parity list` shows rungs, suites and paths");
+  return nothing_judged;
+}
+
+int run(const Context& context, const RunRequest& request) {
+  // Arguments first, so that a wrong case text is said before any device is touched.
+  if (request.inputs.empty())
+    if (auto cases = read_cases(request, {}, context.stages); !cases) return report(cases.error());
+
+  const BackendOptions backend_options{request.validate, request.timeout_seconds};
+  const BackendSet backends =
+      load_backends(context.ops, backend_options, context.backend_directory, backends_for(request.devices));
+  const auto devices = select_devices(backends, request.devices);
+  if (!devices) return report(devices.error());
+  auto plan = make_plan(request, context, backends, *devices);
+  if (!plan) return report(plan.error());
+  for (const std::string& note : plan->notes) complain(note);
+  if (request.devices.empty())
+    for (const AbsentBackend& absent : backends.absent)
+      complain(fmt::format("{} is absent: {}", absent.name, absent.reason));
+  if (plan->items.empty()) return explain_empty(request);
+
+  std::optional<RunOutput> output;
+  if (!request.out.empty()) {
+    auto opened = RunOutput::open(request.out, request.append);
+    if (!opened) return report(opened.error());
+    output.emplace(std::move(*opened));
+  }
+
+  catch_interrupts();
+  std::vector<Record> records;
+  std::optional<Error> broken;
+  {
+    Progress progress(plan->items.size());
+    int failures = 0;
+    for (std::size_t i = 0; i < plan->items.size() && !interrupted() && !broken; ++i) {
+      const WorkItem& item = plan->items[i];
+      progress.begin(i + 1, fmt::format("{} {} {}", item.device, item.path, item.text));
+      records.push_back(item.runner->run(item.c, item.path));
+      if (output)
+        if (auto kept = output->append(records.back()); !kept) broken = kept.error();
+      show(records.back(), request.json, failures, progress);
+    }
+  }
+  if (output && !broken)
+    if (auto finished = output->finish(); !finished) broken = finished.error();
+  if (!request.json)
+    print(
+        to_table(summarise(records, request.each_case ? Rows::per_case : Rows::per_path), {colour_wanted()}));
+  if (!request.json && output && !broken)
+    print(fmt::format("Records, JUnit and summary: {}\n", output->directory().string()));
+  if (broken) return report(*broken);
+  if (interrupted()) {
+    complain(fmt::format("interrupted after {} of {} cases", records.size(), plan->items.size()));
+    return 128 + interrupted();
+  }
+  return outcome(records);
+}
+
+}  // namespace
+
+void add_run_command(CLI::App& app, Context& context) {
+  auto request = std::make_shared<RunRequest>();
+  CLI::App* command =
+      app.add_subcommand("run", "Climbs the ladder: runs cases on devices and judges every element");
+  command->add_option(
+      "filter", request->filter,
+      "Words that must all fit 'rung path case' (anywhere; * and ? stand for any characters)");
+  command
+      ->add_option("-d,--device", request->devices,
+                   "An id (vulkan:0), a backend (vulkan) or a part of the name; several times; default: all")
+      ->allow_extra_args(false);
+  command->add_option("-p,--path", request->path, "Only this kernel path; it is never replaced by another");
+  command->add_option("-s,--suite", request->suite, "smoke, ladder, conformance or a file of case patterns")
+      ->capture_default_str();
+  command->add_option("-c,--case", request->cases, "A case text or pattern instead of a suite; several times")
+      ->allow_extra_args(false);
+  command->add_option("--seed", request->seed, "Seed of every case, in place of its own");
+  command
+      ->add_option("-i,--input", request->inputs,
+                   "NAME=FILE.npy or NAME=FILE.safetensors:TENSOR; dimensions and in= follow; several times")
+      ->allow_extra_args(false);
+  command
+      ->add_option("--nan", request->nan,
+                   "What a NaN in --input means: reject it, or judge who may become NaN")
+      ->check(CLI::IsMember({"reject", "allow"}))
+      ->capture_default_str();
+  command->add_option("-o,--out", request->out,
+                      "Directory for records.jsonl (written as cases finish), junit.xml and summary.md");
+  command->add_flag("--append", request->append, "Add to the records of an earlier run in DIR")
+      ->needs("--out");
+  command->add_option("--repeats", request->repeats, "Runs of each case, compared bit by bit")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  command->add_flag("--no-order-effects", request->no_order_effects,
+                    "Leave out batch invariance, permutations and the emulated ensemble");
+  command->add_flag("--validate", request->validate,
+                    "Vulkan: validation layer with synchronization validation");
+  command->add_option("--timeout", request->timeout_seconds, "Seconds one run on a device may take")
+      ->check(CLI::Range(0.001, 86400.0))
+      ->capture_default_str();
+  command->add_flag("--each-case", request->each_case, "A row a case in the table, instead of a row a path");
+  command->add_flag("--json", request->json, "Records as JSON lines on standard output, no table");
+  command->footer(
+      "Each case is one text, which gives the same bits of input on any machine: the repro line of a "
+      "failure.\n"
+      "  gemm m=64 n=63 k=588 ta=t in=f16 acc=f32 out=f16 fill=cancelling seed=7\n"
+      "A pattern may hold lists and ranges: gemm m={1,17,64} n=64 k={1..4}\n"
+      "\n"
+      "Examples:\n"
+      "  parity run --suite smoke --device vulkan\n"
+      "  parity run gemm 'fill=integer' --path tiled_f32\n"
+      "  parity run linear --input X=x.npy --input W=model.safetensors:mlp.up.weight\n"
+      "  parity run --case 'gemm tb=t in=f16' --input A=x.npy --input B=w.npy      (converted, and said)\n"
+      "\n"
+      "Exit codes: 0 every judged case passed; 1 a contract failed (fail, suspect, crash, timeout); 2 bad "
+      "usage or\n"
+      "input; 3 the device is not here; 4 nothing was judged; 5 the harness failed; 130, 143 interrupted "
+      "(the\n"
+      "running case is finished and the summaries are written).");
+  command->callback([&context, request] { context.exit_code = run(context, *request); });
+}
+
+}  // namespace parity::cli

@@ -1,0 +1,29 @@
+#pragma once
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "reports/record_log.hpp"
+
+namespace parity::cli {
+
+/// The files of `parity run --out DIR`: records.jsonl grows while the run goes on; junit.xml and summary.md
+/// are made from it at the end, after failures and interrupts too.
+class RunOutput {
+ public:
+  /// Makes the directory. A records.jsonl of an earlier run is an error unless `append`.
+  static Result<RunOutput> open(const std::filesystem::path& directory, bool append);
+  Result<void> append(const Record& record) { return log_.append(record); }
+  /// Writes junit.xml and summary.md over every record of the log.
+  Result<void> finish();
+  const std::filesystem::path& directory() const { return directory_; }
+
+ private:
+  RunOutput(std::filesystem::path directory, RecordLog log)
+      : directory_(std::move(directory)), log_(std::move(log)) {}
+  std::filesystem::path directory_;
+  RecordLog log_;
+};
+
+}  // namespace parity::cli
