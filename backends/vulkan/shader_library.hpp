@@ -1,0 +1,20 @@
+#pragma once
+#include <cstdint>
+#include <span>
+
+namespace parity::vulkan {
+
+/// The shaders compiled into the program; shaders/*.comp with the macros that CMakeLists.txt names.
+enum class Shader : std::uint8_t {
+  naive_f32,
+  naive_f32_storage16,
+  tiled_f32,
+  tiled_f32_storage16,
+  tiled_f16,
+  coopmat_16bit,
+};
+
+/// SPIR-V words of a shader, checked by spirv-val when they were built.
+std::span<const std::uint32_t> spirv_of(Shader shader);
+
+}  // namespace parity::vulkan
