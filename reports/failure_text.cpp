@@ -12,7 +12,7 @@ namespace {
 
 /// Enough digits to tell neighbours of the dtype apart.
 std::string number(double value, DType dtype) {
-  const int digits = dtype == DType::f64 ? 17 : dtype == DType::f32 ? 9 : dtype == DType::i32 ? 10 : 5;
+  const int digits = dtype == DType::f64 ? 17 : dtype == DType::i32 ? 10 : 9;
   return fmt::format("{:.{}g}", value, digits);
 }
 
@@ -56,13 +56,14 @@ std::string aggregate_text(const AggregateFinding& finding) {
                      where, finding.deviate);
 }
 
-void output_text(std::string& text, const OutputRecord& output, std::size_t limit) {
+void output_text(std::string& text, const OutputRecord& output, const std::string& said, std::size_t limit) {
   const Judgement& judgement = output.judgement;
   if (judgement.verdict == Verdict::pass) return;
   const ErrorStatistics& s = judgement.statistics;
   text += fmt::format("  output {} {} {} of {}: {}\n", output.tensor, name_of(output.dtype),
                       to_string(output.shape), output.op, name_of(judgement.verdict));
-  for (const std::string& reason : judgement.reasons) text += "    " + reason + "\n";
+  for (const std::string& reason : judgement.reasons)
+    if (reason != said) text += "    " + reason + "\n";
   if (s.elements > 0)
     text += fmt::format("    {} of {} elements outside their contract; where: {}\n", judgement.location.wrong,
                         s.elements, judgement.location.pattern);
@@ -86,7 +87,7 @@ std::string failure_text(const Record& record, std::size_t elements) {
   std::string text = fmt::format("{}: {} on {} of {} ({})\n", name_of(record.verdict), record.case_text,
                                  record.path, record.device.id, record.device.name);
   if (!record.reason.empty()) text += "  " + record.reason + "\n";
-  for (const OutputRecord& output : record.outputs) output_text(text, output, elements);
+  for (const OutputRecord& output : record.outputs) output_text(text, output, record.reason, elements);
   for (const GuardDamage& damage : record.guard_damage)
     text += fmt::format("  written outside {}: {} bytes, the first at byte {} of the tensor\n", damage.tensor,
                         damage.bytes, damage.byte_offset);
