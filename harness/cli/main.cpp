@@ -4,6 +4,7 @@
 #include <csignal>
 #include <exception>
 
+#include "harness/base/memory.hpp"
 #include "harness/cli/backend_loader.hpp"
 #include "harness/cli/commands.hpp"
 #include "harness/cli/exit_code.hpp"
@@ -62,6 +63,7 @@ int run(int argc, char** argv) {
 }  // namespace parity::cli
 
 int main(int argc, char** argv) {
+  parity::keep_freed_memory();
   // A reader that closes the pipe early (`parity list | head`) is no failure.
   std::signal(SIGPIPE, SIG_IGN);
   int code = parity::cli::harness_failed;
