@@ -227,6 +227,30 @@ TEST_P(PlantedFaults, EachIsCaught) {
   }
 }
 
+// Another order of summation stays within every bound; where the order is declared and was confirmed on the
+// device, the bits are the contract and it is caught all the same.
+TEST_P(PlantedFaults, AnotherOrderIsAFaultOnlyWhereTheOrderIsDeclared) {
+  const Fault reversed{.name = "k reversed",
+                       .accumulators =
+                           [](const Gemm& g, Acc& acc) {
+                             for (std::int64_t i = 0; i < g.m; ++i)
+                               for (std::int64_t j = 0; j < g.n; ++j) {
+                                 float sum = 0;
+                                 for (std::int64_t p = g.k - 1; p >= 0; --p)
+                                   sum = std::fma(g.a[static_cast<std::size_t>(i * g.k + p)],
+                                                  g.b[static_cast<std::size_t>(p * g.n + j)], sum);
+                                 at(g, acc, i, j) = sum;
+                               }
+                           },
+                       .case_text = "gemm m=96 n=80 k=300 in=f16 out=f32 seed=11"};
+  const Record record = run(reversed);
+  EXPECT_EQ(record.verdict, GetParam() ? Verdict::fail : Verdict::pass) << record.reason;
+  if (!GetParam()) return;
+  std::string reasons;
+  for (const std::string& reason : record.outputs.front().judgement.reasons) reasons += reason + "; ";
+  EXPECT_NE(reasons.find("bits differ from the confirmed order"), std::string::npos) << reasons;
+}
+
 INSTANTIATE_TEST_SUITE_P(Order, PlantedFaults, ::testing::Bool(),
                          [](const auto& info) { return info.param ? "declared" : "unknown"; });
 

@@ -15,7 +15,7 @@ using namespace parity::testing;
 using Kind = SummationOrder::Kind;
 
 int bit_length(std::int64_t x) {
-  return std::bit_width(static_cast<std::uint64_t>(x < 0 ? -x : x));
+  return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(x < 0 ? -x : x)));
 }
 
 std::int64_t round_even(std::int64_t x, int bits) {
