@@ -4,6 +4,10 @@
 
 namespace parity::vulkan {
 
+namespace {
+constexpr VkDeviceSize staging_bytes = VkDeviceSize{16} << 20;
+}
+
 Result<std::shared_ptr<LogicalDevice>> LogicalDevice::create(std::shared_ptr<Instance> instance,
                                                              VkPhysicalDevice physical, const Capabilities& c,
                                                              double timeout_seconds) {
@@ -88,6 +92,9 @@ Result<std::shared_ptr<LogicalDevice>> LogicalDevice::create(std::shared_ptr<Ins
   if (result != VK_SUCCESS) return vulkan_error("vkCreateFence", result);
   if (auto ok = self->memory_.open(*self->instance_, physical, self->device_); !ok)
     return tl::unexpected(ok.error());
+  auto staging = self->memory_.staging_buffer(staging_bytes);
+  if (!staging) return tl::unexpected(staging.error());
+  self->staging_ = std::move(*staging);
   return self;
 }
 
@@ -98,6 +105,7 @@ LogicalDevice::~LogicalDevice() {
     vk_.vkDestroyPipelineLayout(device_, l.pipeline, nullptr);
     vk_.vkDestroyDescriptorSetLayout(device_, l.set, nullptr);
   }
+  staging_ = Buffer();
   memory_.close();
   if (fence_) vk_.vkDestroyFence(device_, fence_, nullptr);
   if (pool_) vk_.vkDestroyCommandPool(device_, pool_, nullptr);

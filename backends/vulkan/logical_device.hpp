@@ -26,6 +26,8 @@ class LogicalDevice : public std::enable_shared_from_this<LogicalDevice> {
   const Capabilities& capabilities() const { return capabilities_; }
   Instance& instance() { return *instance_; }
   Memory& memory() { return memory_; }
+  /// Host memory that every copy goes through, in pieces if need be.
+  Buffer& staging() { return staging_; }
 
   /// A primary command buffer; freed with free_commands.
   Result<VkCommandBuffer> allocate_commands();
@@ -63,6 +65,7 @@ class LogicalDevice : public std::enable_shared_from_this<LogicalDevice> {
   VkCommandPool pool_ = VK_NULL_HANDLE;
   VkFence fence_ = VK_NULL_HANDLE;
   Memory memory_;
+  Buffer staging_;
   std::vector<Layout> layouts_;
   std::vector<std::pair<PipelineRequest, Pipeline>> pipelines_;
   double timeout_seconds_ = 60;

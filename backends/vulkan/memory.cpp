@@ -54,6 +54,8 @@ Result<void> Memory::open(const Instance& instance, VkPhysicalDevice physical, V
   info.device = device;
   info.vulkanApiVersion = VK_API_VERSION_1_2;
   info.pVulkanFunctions = &functions;
+  // Small blocks: software devices clear every block they hand out. Large tensors get memory of their own.
+  info.preferredLargeHeapBlockSize = VkDeviceSize{32} << 20;
   const VkResult result = vmaCreateAllocator(&info, &allocator_);
   if (result != VK_SUCCESS) {
     allocator_ = nullptr;

@@ -12,9 +12,6 @@ namespace parity::vulkan {
 
 namespace {
 
-/// Copies go through staging memory in pieces of this size.
-constexpr VkDeviceSize staging_bytes = VkDeviceSize{16} << 20;
-
 bool is_written_by_device(const TensorSpec& spec) {
   return spec.role == TensorSpec::Role::output || spec.role == TensorSpec::Role::intermediate;
 }
@@ -25,9 +22,6 @@ Result<std::unique_ptr<Session>> VulkanSession::load(std::shared_ptr<LogicalDevi
                                                      const Program& program,
                                                      const std::vector<Dispatch>& dispatches) {
   std::unique_ptr<VulkanSession> self(new VulkanSession(std::move(device), program));
-  auto staging = self->device_->memory().staging_buffer(staging_bytes);
-  if (!staging) return tl::unexpected(staging.error());
-  self->staging_ = std::move(*staging);
   self->tensors_.resize(program.tensors.size());
   for (std::size_t i = 0; i < program.tensors.size(); ++i)
     if (auto ok = self->create_tensor(static_cast<TensorId>(i)); !ok) return tl::unexpected(ok.error());
@@ -44,7 +38,6 @@ VulkanSession::~VulkanSession() {
       new Buffer(std::move(r.buffer));
       new Buffer(std::move(r.poison));
     }
-    new Buffer(std::move(staging_));
     new std::shared_ptr<LogicalDevice>(device_);
     return;
   }
@@ -206,16 +199,17 @@ Result<void> VulkanSession::record(const std::vector<Dispatch>& dispatches) {
 
 Result<void> VulkanSession::upload(const Buffer& to, VkDeviceSize offset, std::span<const std::byte> bytes) {
   const DeviceFunctions& vk = device_->functions();
+  Buffer& staging = device_->staging();
   for (std::size_t done = 0; done < bytes.size();) {
-    const std::size_t piece = std::min<std::size_t>(bytes.size() - done, staging_.size());
-    std::memcpy(staging_.mapped(), bytes.data() + done, piece);
-    if (auto ok = staging_.flush(); !ok) return ok;
+    const std::size_t piece = std::min<std::size_t>(bytes.size() - done, staging.size());
+    std::memcpy(staging.mapped(), bytes.data() + done, piece);
+    if (auto ok = staging.flush(); !ok) return ok;
     auto ok = device_->run_once([&](VkCommandBuffer commands) {
       memory_barrier(vk, commands, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_ACCESS_MEMORY_WRITE_BIT,
                      VK_PIPELINE_STAGE_TRANSFER_BIT,
                      VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT);
       const VkBufferCopy copy{0, offset + done, piece};
-      vk.vkCmdCopyBuffer(commands, staging_.handle(), to.handle(), 1, &copy);
+      vk.vkCmdCopyBuffer(commands, staging.handle(), to.handle(), 1, &copy);
     });
     if (!ok) return ok;
     done += piece;
@@ -225,20 +219,21 @@ Result<void> VulkanSession::upload(const Buffer& to, VkDeviceSize offset, std::s
 
 Result<void> VulkanSession::download(const Buffer& from, VkDeviceSize offset, std::span<std::byte> bytes) {
   const DeviceFunctions& vk = device_->functions();
+  Buffer& staging = device_->staging();
   for (std::size_t done = 0; done < bytes.size();) {
-    const std::size_t piece = std::min<std::size_t>(bytes.size() - done, staging_.size());
+    const std::size_t piece = std::min<std::size_t>(bytes.size() - done, staging.size());
     auto ok = device_->run_once([&](VkCommandBuffer commands) {
       memory_barrier(vk, commands, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_ACCESS_MEMORY_WRITE_BIT,
                      VK_PIPELINE_STAGE_TRANSFER_BIT,
                      VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT);
       const VkBufferCopy copy{offset + done, 0, piece};
-      vk.vkCmdCopyBuffer(commands, from.handle(), staging_.handle(), 1, &copy);
+      vk.vkCmdCopyBuffer(commands, from.handle(), staging.handle(), 1, &copy);
       memory_barrier(vk, commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT,
                      VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_READ_BIT);
     });
     if (!ok) return ok;
-    if (auto fresh = staging_.invalidate(); !fresh) return fresh;
-    std::memcpy(bytes.data() + done, staging_.mapped(), piece);
+    if (auto fresh = staging.invalidate(); !fresh) return fresh;
+    std::memcpy(bytes.data() + done, staging.mapped(), piece);
     done += piece;
   }
   return {};

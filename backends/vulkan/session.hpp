@@ -45,7 +45,6 @@ class VulkanSession final : public Session {
   std::shared_ptr<LogicalDevice> device_;
   Program program_;
   std::vector<Resident> tensors_;
-  Buffer staging_;
   VkDescriptorPool descriptor_pool_ = VK_NULL_HANDLE;
   std::vector<VkDescriptorSet> descriptor_sets_;
   VkQueryPool timestamps_ = VK_NULL_HANDLE;
