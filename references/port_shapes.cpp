@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 
 #include "harness/numerics/summation_order.hpp"
@@ -11,19 +12,47 @@
 namespace parity {
 namespace {
 
-/// Copies element by element along `axis`, whose entry i comes from source[i].
+/// The last three dimensions, absent ones of size 1 and stride 0.
+struct Walk {
+  std::array<std::int64_t, 3> size{1, 1, 1}, stride{0, 0, 0};
+  explicit Walk(const Tensor& tensor) {
+    const std::size_t rank = tensor.shape().size();
+    for (std::size_t d = 0; d < rank; ++d) {
+      size[3 - rank + d] = tensor.shape()[d];
+      stride[3 - rank + d] = tensor.strides()[d];
+    }
+  }
+};
+
+/// Copies the elements of a tensor of rank 1 to 3; along `axis`, entry i comes from source[i].
+template <class Word>
+void copy_words(const Tensor& from, std::size_t axis, std::span<const std::int64_t> source, Tensor& to) {
+  const Walk read(from), write(to);
+  axis += 3 - from.shape().size();
+  const auto in = from.as<Word>();
+  const auto out = to.as<Word>();
+  const auto place = [&](std::size_t d, std::int64_t i) {
+    return read.stride[d] * (d == axis ? source[static_cast<std::size_t>(i)] : i);
+  };
+  for (std::int64_t b = 0; b < write.size[0]; ++b) {
+    for (std::int64_t r = 0; r < write.size[1]; ++r) {
+      const std::int64_t to_row = b * write.stride[0] + r * write.stride[1];
+      const std::int64_t from_row = place(0, b) + place(1, r);
+      for (std::int64_t c = 0; c < write.size[2]; ++c)
+        out[static_cast<std::size_t>(to_row + c * write.stride[2])] =
+            in[static_cast<std::size_t>(from_row + place(2, c))];
+    }
+  }
+}
+
 void copy_along(const Tensor& from, std::size_t axis, std::span<const std::int64_t> source, Tensor& to) {
-  const Shape& shape = to.shape();
-  std::int64_t inner = 1;
-  for (std::size_t d = axis + 1; d < shape.size(); ++d) inner *= shape[d];
-  const std::int64_t length = shape[axis];
-  const std::int64_t from_length = from.shape()[axis];
-  for (std::int64_t i = 0; i < to.elements(); ++i) {
-    const std::int64_t at = i / inner % length;
-    const std::int64_t outer = i / inner / length;
-    const std::int64_t index =
-        (outer * from_length + source[static_cast<std::size_t>(at)]) * inner + i % inner;
-    to.set_bits(i, from.bits(index));
+  switch (size_of(from.dtype())) {
+    case 2:
+      return copy_words<std::uint16_t>(from, axis, source, to);
+    case 4:
+      return copy_words<std::uint32_t>(from, axis, source, to);
+    default:
+      return copy_words<std::uint64_t>(from, axis, source, to);
   }
 }
 

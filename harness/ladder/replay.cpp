@@ -10,6 +10,8 @@ namespace parity {
 
 namespace {
 
+constexpr std::int64_t screening_elements = 512;
+
 bool same_number(double a, double b) {
   return a == b || (std::isnan(a) && std::isnan(b));
 }
@@ -108,9 +110,25 @@ Result<ReplayResult> replay(const CallResult& call, const ArithmeticModel& model
 
 Result<ReplayResult> replay_best(const CallResult& call, const std::vector<ArithmeticModel>& models,
                                  const ReplaySample& sample) {
+  // Most candidates give themselves away within a few hundred elements; only what fits there, or fits best,
+  // is replayed over the whole sample.
+  std::vector<ArithmeticModel> remaining = models;
+  const ReplaySample few = choose_sample(call.got->shape(), screening_elements, 0);
+  if (models.size() > 1 && !few.all()) {
+    std::vector<std::int64_t> equal;
+    for (const ArithmeticModel& model : models) {
+      auto result = replay(call, model, few);
+      if (!result) return result;
+      equal.push_back(result->equal);
+    }
+    const std::int64_t most = std::ranges::max(equal);
+    remaining.clear();
+    for (std::size_t i = 0; i < models.size(); ++i)
+      if (equal[i] == most) remaining.push_back(models[i]);
+  }
   ReplayResult best;
   best.note = "the path declares no arithmetic that could be replayed";
-  for (const ArithmeticModel& model : models) {
+  for (const ArithmeticModel& model : remaining) {
     auto result = replay(call, model, sample);
     if (!result) return result;
     if (!best.attempted || result->equal > best.equal) best = *std::move(result);

@@ -167,6 +167,7 @@ void add_underflow(AccumulationError& error, const ArithmeticModel& model, doubl
 void describe_truncation(AccumulationError& error, const ArithmeticModel& model, int fraction_bits) {
   error.truncates = true;
   error.term_grid = std::ldexp(1.0, -fraction_bits);
+  error.unnormalised_below = smallest_normal(model.precision.multiply);
   error.product_bits = 2 * (model.precision.multiply.precision - 1);
 }
 

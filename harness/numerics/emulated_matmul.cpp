@@ -258,7 +258,7 @@ void run_multi_term(const Problem& problem) {
     a.data = copy_a.data();
     b.data = copy_b.data();
   }
-  multi_term_matmul(model.accumulation->adder, problem.plan, model.precision.multiply.precision, flush, a, b,
+  multi_term_matmul(model.accumulation->adder, problem.plan, model.precision.multiply, flush, a, b,
                     problem.c);
 }
 

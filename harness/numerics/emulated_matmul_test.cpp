@@ -278,6 +278,16 @@ TEST(EmulatedMatmul, NanAndInfinityReachTheirRowOrColumnOnly) {
   }
 }
 
+TEST(EmulatedMatmul, MultiTermAlignsSubnormalInputsUnnormalised) {
+  // 2^-24 is fp16's smallest subnormal; its exponent field says -14. Aligned by that, the grid is 2^-39 and
+  // the other product, 2^-28 (1 + 2^-8 + 2^-18), loses its last bit; by the normalised exponent it would be
+  // kept.
+  const Tensor a = tensor_of(DType::f16, {1, 2}, {0x1p-24, 0x1p-14 * (1 + 0x1p-9)});
+  const Tensor b = tensor_of(DType::f16, {2, 1}, {1, 0x1p-14 * (1 + 0x1p-9)});
+  const Value sum = emulate(model_of(DType::f16, DType::f32, {}, MultiplyAdd::multi_term), a, b);
+  EXPECT_EQ(sum.v[0], 0x1p-24 + 0x1p-28 * (1 + 0x1p-8));
+}
+
 TEST(EmulatedMatmul, DenormalsAreKeptOrFlushed) {
   // 2^-100 * 2^-30 = 2^-130, a subnormal fp32; 2^-126 + 2^-130 is normal.
   const Tensor a = tensor_of(DType::f32, {2, 2}, {0x1p-100, 0, 0x1p-100, 1});

@@ -1,5 +1,6 @@
 #include "harness/numerics/flushed_inputs.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -94,6 +95,28 @@ void add_flushed_inputs(const MatrixView<double>& a, const MatrixView<double>& b
     const double lost = missing[static_cast<std::size_t>(i)] * 1.0001;
     hard[i] += lost;
     systematic[i] += lost;
+  });
+}
+
+void add_unnormalised_inputs(const MatrixView<double>& a, const MatrixView<double>& b, double normal,
+                             double factor, const double* v, double* hard, double* systematic) {
+  if (count_small(a, normal) + count_small(b, normal) == 0) return;
+  const auto product = [&](double least) {
+    std::vector<double> left = magnitudes(a, normal, false), right = magnitudes(b, normal, false);
+    for (std::vector<double>* side : {&left, &right})
+      for (double& x : *side)
+        if (x != 0) x = std::max(x, least);
+    std::vector<double> sums(static_cast<std::size_t>(a.rows * b.cols), 0);
+    multiply(with_data(a, left), with_data(b, right), sums.data(), b.cols, true);
+    return sums;
+  };
+  const std::vector<double> plain = product(0), enlarged = product(normal);
+  for_each_element(a.rows * b.cols, [&](std::int64_t i) {
+    if (!std::isfinite(v[i])) return;
+    const auto at = static_cast<std::size_t>(i);
+    const double more = factor * (enlarged[at] * 1.0001 - plain[at]);
+    hard[i] += more;
+    systematic[i] += more;
   });
 }
 

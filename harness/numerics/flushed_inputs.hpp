@@ -9,4 +9,10 @@ namespace parity {
 void add_flushed_inputs(const MatrixView<double>& a, const MatrixView<double>& b, double below,
                         const double* v, double* hard, double* systematic);
 
+/// What a multi-term adder loses more when inputs are subnormal in a format whose smallest normal number is
+/// `normal`: it aligns by exponents that are not normalised, as if such an input were `normal`. Adds factor *
+/// (sum of products so enlarged - sum |a||b|) to `hard` and `systematic` of every finite element.
+void add_unnormalised_inputs(const MatrixView<double>& a, const MatrixView<double>& b, double normal,
+                             double factor, const double* v, double* hard, double* systematic);
+
 }  // namespace parity

@@ -18,25 +18,27 @@ constexpr int zero_exponent = -100000;  // of an operand that is zero: never the
 constexpr int lowest_exponent = -600;   // below any product of two fp32 numbers
 constexpr double smallest_normal_f32 = 0x1p-126;
 
-/// A number as significand in [1, 2) (or zero) and exponent.
+/// A number as significand and exponent: in [1, 2), or below 1 for a subnormal, which keeps the exponent of
+/// the smallest normal number; the hardware does not normalise it.
 struct Split {
   float significand = 0;
   std::int32_t exponent = zero_exponent;
 };
 
-Split split(double x) {
+Split split(double x, int min_exponent) {
   if (x == 0 || !std::isfinite(x)) return {};
-  int exponent = 0;
-  const double fraction = std::frexp(x, &exponent);
-  return {static_cast<float>(2 * fraction), exponent - 1};
+  const int exponent = std::max(std::ilogb(x), min_exponent);
+  return {static_cast<float>(std::ldexp(x, -exponent)), exponent};
 }
 
 double power_of_two(int exponent) {  // -1022 .. 1023
   return std::bit_cast<double>(static_cast<std::uint64_t>(1023 + exponent) << 52);
 }
 
-int exponent_of(double x) {  // of a normal number; -1023 for zero
-  return static_cast<int>((std::bit_cast<std::uint64_t>(x) >> 52) & 0x7ff) - 1023;
+/// Of an fp32 number held in fp64: a subnormal has the smallest normal exponent, zero none.
+int exponent_of(double x) {
+  const int exponent = static_cast<int>((std::bit_cast<std::uint64_t>(x) >> 52) & 0x7ff) - 1023;
+  return exponent == -1023 ? exponent : std::max(exponent, -126);
 }
 
 struct Operands {
@@ -165,16 +167,16 @@ void patch_special_values(const MatrixView<double>& a, const MatrixView<double>&
 
 }  // namespace
 
-void multi_term_matmul(const MultiTermAdder& adder, const SummationPlan& plan, int multiply_precision,
+void multi_term_matmul(const MultiTermAdder& adder, const SummationPlan& plan, const FloatFormat& multiply,
                        bool flush, const MatrixView<double>& a, const MatrixView<double>& b, double* c) {
-  const auto significand = [](double x) { return split(x).significand; };
-  const auto exponent = [](double x) { return split(x).exponent; };
+  const auto significand = [&](double x) { return split(x, multiply.min_exponent).significand; };
+  const auto exponent = [&](double x) { return split(x, multiply.min_exponent).exponent; };
   const MatrixView<double> bt = transposed(b);
   const Operands operands{pack_rows<float, 1>(a, plan.permutation, significand),
                           pack_rows<std::int32_t, 1>(a, plan.permutation, exponent),
                           pack_rows<float, columns>(bt, plan.permutation, significand),
                           pack_rows<std::int32_t, columns>(bt, plan.permutation, exponent)};
-  const bool integer = fits_integers(adder, multiply_precision);
+  const bool integer = fits_integers(adder, multiply.precision);
   const std::int64_t chunks = (a.rows + row_chunk - 1) / row_chunk;
   const std::int64_t panels = operands.b_significand.panels();
 #pragma omp parallel for collapse(2) schedule(dynamic) if (worth_threads(a.rows, b.cols, a.cols))

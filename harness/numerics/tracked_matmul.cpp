@@ -316,6 +316,10 @@ void run(const AccumulationError& error, MatrixView<double> a, MatrixView<double
       }
     }
   }
+  if (error.unnormalised_below > 0) {
+    add_unnormalised_inputs(a, b, error.unnormalised_below, error.hard_relative, c.v.data() + at,
+                            c.hard.data() + at, c.systematic.data() + at);
+  }
   if (error.flush_inputs_below > 0) {
     add_flushed_inputs(a, b, error.flush_inputs_below, c.v.data() + at, c.hard.data() + at,
                        c.systematic.data() + at);
