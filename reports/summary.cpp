@@ -74,12 +74,17 @@ void add(PathSummary& row, const Record& record) {
     row.elements = 0;
     row.max_abs = row.mean_abs = 0;
     row.cosine = 1;
+    row.order_experiments = row.order_unequal = 0;
+    row.order_deviation = 0;
   }
-  if (has_plain_fill(record) == row.plain_fills) add_sizes(row, record);
   const DeviceSpread spread = device_spread(record.order);
-  row.order_experiments += spread.experiments;
-  row.order_unequal += spread.unequal;
-  row.order_deviation = larger(row.order_deviation, spread.max_deviation);
+  if (has_plain_fill(record) == row.plain_fills) {
+    add_sizes(row, record);
+    row.order_experiments += spread.experiments;
+    row.order_unequal += spread.unequal;
+    row.order_deviation = larger(row.order_deviation, spread.max_deviation);
+  }
+  // Bits that change from run to run are worth knowing whatever the fill.
   row.run_to_run_unequal += spread.run_to_run_unequal ? 1 : 0;
   row.device_seconds += median(record.device_seconds);
 }

@@ -121,8 +121,8 @@ TEST(Cli, NothingToJudgeIsFour) {
 TEST(Cli, APassIsZeroAndShowsTheTable) {
   const ProgramRun run = parity(quick());
   EXPECT_EQ(run.code, 0) << run.out << run.err;
-  for (const char* part :
-       {"cpu:0", "err/bound", "cos_sim", "order spread", "sequential_f32", "passed: 1 pass"})
+  for (const char* part : {"cpu:0", "err/bound", "cos_sim", "order spread", "sequential_f32",
+                           "passed: 1 pass", "norm ratio", "run to run: same bits"})
     expect_holds(run.out, part);
   EXPECT_EQ(run.out.find('\033'), std::string::npos);
 }

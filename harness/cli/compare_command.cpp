@@ -70,10 +70,10 @@ Result<OutputRecord> judged(const Options& options, const Context& context, cons
 
 Record as_record(const Options& options, OutputRecord output) {
   Record record;
-  record.case_text = fmt::format("compare {}", options.got);
+  record.case_text = "compare --op " + options.op;
   record.stage = options.op;
-  record.path = "elsewhere";
-  record.device = {"file:0", "file", options.got, "", "", {}};
+  record.path = "GOT";
+  record.device = {options.got, "file", "computed elsewhere", "", "", {}};
   record.verdict = output.judgement.verdict;
   if (!output.judgement.reasons.empty()) record.reason = output.judgement.reasons.front();
   record.provenance = provenance();

@@ -82,6 +82,14 @@ TEST_F(CompareTest, RunConvertsOnlyWhenTheCaseAsksAndSaysSo) {
   expect_holds(run.err, "input A is f32 in its file and is rounded to f16");
 }
 
+TEST_F(CompareTest, ConversionsThatOverflowAreSaid) {
+  a_.set_value(3, 1e5);
+  save("a.npy", a_);
+  const ProgramRun run = parity(
+      with_inputs({"run", "--device", "cpu", "--case", "gemm in=f16", "--path", "sequential_f16_f32"}));
+  expect_holds(run.err, "input A: 1 of 240 elements are too large for f16");
+}
+
 TEST_F(CompareTest, RunReadsSafetensors) {
   std::map<std::string, Tensor> tensors;
   tensors.emplace("mlp.up.weight", numbers(DType::bf16, {7, 12}, 2));

@@ -24,6 +24,7 @@ inline int exit_code_of(ErrorKind kind) {
     case ErrorKind::unsupported:
       return nothing_judged;
     case ErrorKind::device_failed:
+    case ErrorKind::timed_out:
       return contract_failed;
     case ErrorKind::internal:
       return harness_failed;

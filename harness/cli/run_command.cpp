@@ -11,7 +11,9 @@
 #include "harness/cli/run_output.hpp"
 #include "harness/cli/run_plan.hpp"
 #include "reports/failure_text.hpp"
+#include "reports/order_text.hpp"
 #include "reports/record_json.hpp"
+#include "reports/statistics_text.hpp"
 #include "reports/table.hpp"
 
 namespace parity::cli {
@@ -33,6 +35,14 @@ void show(const Record& record, bool json, int& failures, Progress& progress) {
   if (failures == most_failures_shown)
     print("Further failures are not printed; --out DIR keeps them all.\n\n");
   std::fflush(stdout);
+}
+
+/// One case on one path: every statistic and what the order of summation does, before the table.
+std::string details(const Record& record) {
+  std::string text = record.path + ": " + record.case_text + "\n";
+  for (const OutputRecord& output : record.outputs) text += statistics_text(output);
+  for (const std::string& line : order_lines(record.order)) text += "  " + line + "\n";
+  return text + "\n";
 }
 
 int outcome(const std::vector<Record>& records) {
@@ -95,6 +105,8 @@ int run(const Context& context, const RunRequest& request) {
   }
   if (output && !broken)
     if (auto finished = output->finish(); !finished) broken = finished.error();
+  if (!request.json && records.size() == 1 && !records.front().outputs.empty())
+    print(details(records.front()));
   if (!request.json)
     print(
         to_table(summarise(records, request.each_case ? Rows::per_case : Rows::per_path), {colour_wanted()}));

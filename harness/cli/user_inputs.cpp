@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 #include <sstream>
 
@@ -30,6 +31,11 @@ Result<void> check_nan(const std::string& name, const Tensor& tensor) {
                     name, to_string(tensor.shape()), index));
   }
   return {};
+}
+
+std::int64_t infinities(const Tensor& tensor) {
+  const std::vector<double> values = to_doubles(tensor);
+  return std::count_if(values.begin(), values.end(), [](double value) { return std::isinf(value); });
 }
 
 /// The value of `name=` among the words of a case text, or null.
@@ -98,6 +104,10 @@ Result<BoundCase> converted(Case c, const Stage& stage, const UserInputs& inputs
                                         name, name_of(tensor.dtype()), name_of(wanted)));
     auto made = convert(tensor, wanted);
     if (!made) return tl::unexpected(made.error());
+    if (const std::int64_t lost = infinities(*made) - infinities(tensor); lost > 0)
+      bound.notes.push_back(
+          fmt::format("input {}: {} of {} elements are too large for {} and became infinite", name, lost,
+                      tensor.elements(), name_of(wanted)));
     bound.tensors.emplace(name, std::move(*made));
   }
   return bound;
