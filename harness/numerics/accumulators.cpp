@@ -25,13 +25,17 @@ void UlpHistogram::add(const double* ulps, std::size_t count) {
       const std::int32_t inside = wanted < 1 ? 1 : (wanted > 48 ? 48 : wanted);
       bin[i] = ulps[start + i] > 0 ? inside : 0;
     }
-    for (std::size_t i = 0; i < n; ++i) ++counts_[static_cast<std::size_t>(bin[i])][i % 4];
+    this->count(bin.data(), n);
   }
+}
+
+void UlpHistogram::count(const std::int32_t* bin, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) ++counts_[static_cast<std::size_t>(bin[i])][i % ways];
 }
 
 void UlpHistogram::add(const UlpHistogram& other) {
   for (std::size_t b = 0; b < bins; ++b) {
-    for (std::size_t l = 0; l < 4; ++l) counts_[b][l] += other.counts_[b][l];
+    for (std::size_t l = 0; l < ways; ++l) counts_[b][l] += other.counts_[b][l];
   }
 }
 
@@ -49,30 +53,26 @@ double VectorSums::cosine() const {
   return std::clamp(got_want / (std::sqrt(got_got) * std::sqrt(want_want)), -1.0, 1.0);
 }
 
-ColumnBand::ColumnBand(std::size_t columns)
-    : counts_(columns), z_(columns), z_outward_(columns), z_square_(columns) {}
+ColumnBand::ColumnBand(std::size_t columns) : columns_(columns), single_(columns) {
+  for (auto* sums : {&counts_, &z_, &z_outward_, &z_square_}) sums->resize((columns + 7) / 8 * 8);
+}
 
-void ColumnBand::add(std::size_t column, const double* counts, const double* z, const double* z_outward,
-                     const double* z_square, std::size_t count) {
-  const auto accumulate = [column, count](std::vector<double>& to, const double* from) {
-    double* out = to.data() + column;
-    for (std::size_t i = 0; i < count; ++i) out[i] += from[i];
-  };
-  accumulate(counts_, counts);
-  accumulate(z_, z);
-  accumulate(z_outward_, z_outward);
-  accumulate(z_square_, z_square);
+void ColumnBand::add(std::size_t column, const ScopeSums& element) {
+  single_[column].add(element);
+  any_single_ = true;
 }
 
 void ColumnBand::flush(ScopeSums* columns, ScopeSums* tiles) {
   constexpr auto width = static_cast<std::size_t>(Measurement::tile);
-  for (std::size_t c = 0; c < z_.size(); ++c) {
-    const ScopeSums sums{counts_[c], z_[c], z_outward_[c], z_square_[c]};
+  for (std::size_t c = 0; c < columns_; ++c) {
+    ScopeSums sums{counts_[c], z_[c], z_outward_[c], z_square_[c]};
+    if (any_single_) sums.add(single_[c]);
     columns[c].add(sums);
     tiles[c / width].add(sums);
   }
-  for (auto* values : {&counts_, &z_, &z_outward_, &z_square_})
-    std::fill(values->begin(), values->end(), 0.0);
+  for (auto* sums : {&counts_, &z_, &z_outward_, &z_square_}) std::fill(sums->begin(), sums->end(), 0.0F);
+  if (any_single_) std::fill(single_.begin(), single_.end(), ScopeSums{});
+  any_single_ = false;
 }
 
 }  // namespace parity

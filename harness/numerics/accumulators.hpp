@@ -23,17 +23,20 @@ class WorstList {
   std::vector<WorstElement> list_;  // sorted, worst first
 };
 
-/// The histogram of ErrorStatistics::ulp_histogram. Four counters a bin, so that equal neighbours do not wait
-/// for each other.
+/// The histogram of ErrorStatistics::ulp_histogram. Eight counters a bin, so that equal neighbours do not
+/// wait for each other.
 class UlpHistogram {
  public:
   static constexpr std::size_t bins = 49;
   void add(const double* ulps, std::size_t count);
+  /// Elements whose bins are known.
+  void count(const std::int32_t* bin, std::size_t count);
   void add(const UlpHistogram& other);
   std::array<std::int64_t, bins> totals() const;
 
  private:
-  std::array<std::array<std::int64_t, 4>, bins> counts_{};
+  static constexpr std::size_t ways = 8;
+  std::array<std::array<std::int64_t, ways>, bins> counts_{};
 };
 
 /// What a cosine needs.
@@ -47,17 +50,28 @@ struct VectorSums {
   double cosine() const;  ///< 1 where both vectors are zero, 0 where only one is
 };
 
-/// Column sums of one band of sixteen rows, from which its tiles follow.
+/// Column sums of one band of sixteen rows, from which its tiles follow. Sixteen terms in fp32, then fp64;
+/// single elements, whose figures fp32 may not hold, in fp64.
 class ColumnBand {
  public:
   explicit ColumnBand(std::size_t columns);
-  void add(std::size_t column, const double* counts, const double* z, const double* z_outward,
-           const double* z_square, std::size_t count);
+  /// Where the sums of `column` and those after it lie; room for whole groups of eight.
+  struct Place {
+    float *counts, *z, *z_outward, *z_square;
+  };
+  Place at(std::size_t column) {
+    return {counts_.data() + column, z_.data() + column, z_outward_.data() + column,
+            z_square_.data() + column};
+  }
+  void add(std::size_t column, const ScopeSums& element);
   /// Adds to one ScopeSums a column and one a tile of sixteen columns, and starts afresh.
   void flush(ScopeSums* columns, ScopeSums* tiles);
 
  private:
-  std::vector<double> counts_, z_, z_outward_, z_square_;
+  std::size_t columns_;
+  std::vector<float> counts_, z_, z_outward_, z_square_;
+  std::vector<ScopeSums> single_;
+  bool any_single_ = false;
 };
 
 }  // namespace parity

@@ -1,6 +1,7 @@
 #include "harness/numerics/block_reader.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 
@@ -29,6 +30,12 @@ void copy_or_zero(double* out, const std::vector<double>& from, std::int64_t ind
     done = count;
   }
   std::fill(out + done, out + padded, 0.0);
+}
+
+bool any_nonzero(const double* from, std::size_t count) {
+  std::uint64_t bits = 0;
+  for (std::size_t i = 0; i < count; ++i) bits |= std::bit_cast<std::uint64_t>(from[i]) << 1;
+  return bits != 0;
 }
 
 }  // namespace
@@ -93,6 +100,24 @@ void BlockReader::load(ElementBlock& block, std::int64_t index, std::size_t coun
   copy_or_zero(block.systematic, bits_only_ ? none : want_.systematic, index, count, padded);
   copy_or_zero(block.mean, bits_only_ ? none : want_.mean, index, count, padded);
   copy_or_zero(block.variance, bits_only_ ? none : want_.variance, index, count, padded);
+}
+
+ElementRun BlockReader::run(ElementBlock& block, std::int64_t index, std::size_t count, bool offsets) const {
+  static constexpr std::array<double, ElementBlock::capacity> zeros{};
+  const auto at = [&](const std::vector<double>& from) {
+    return from.empty() || bits_only_ ? zeros.data() : from.data() + index;
+  };
+  ElementRun run{nullptr,        want_.v.data() + index, at(want_.hard), at(want_.systematic),
+                 at(want_.mean), at(want_.variance),     count,          false};
+  const std::int64_t to_end = run_length_ - index % run_length_;
+  if (got_.dtype() == DType::f64 && to_end >= static_cast<std::int64_t>(count)) {
+    run.got = got_.as<double>().data() + got_.offset_of(index);
+  } else {
+    load_got(block.got, index, count);
+    run.got = block.got;
+  }
+  run.offsets = offsets || any_nonzero(run.mean, count) || any_nonzero(run.systematic, count);
+  return run;
 }
 
 void BlockReader::load_one(ElementBlock& block, std::size_t slot, std::int64_t index) const {

@@ -4,6 +4,7 @@
 
 #include "harness/numerics/arithmetic.hpp"
 #include "harness/numerics/element_kernel.hpp"
+#include "harness/numerics/element_screen.hpp"
 #include "harness/tensor/tensor.hpp"
 
 namespace parity {
@@ -20,6 +21,10 @@ class BlockReader {
   void load(ElementBlock& block, std::int64_t index, std::size_t count) const;
   /// One element into place `slot`.
   void load_one(ElementBlock& block, std::size_t slot, std::int64_t index) const;
+  /// The same elements where they lie; a result that is not fp64 without gaps is widened into block.got.
+  /// `offsets`: taken to have some; otherwise they are looked for.
+  ElementRun run(ElementBlock& block, std::int64_t index, std::size_t count, bool offsets) const;
+  DType dtype() const { return got_.dtype(); }
   std::uint64_t bits(std::int64_t index) const { return got_.bits(index); }
 
  private:

@@ -22,6 +22,8 @@ struct ElementBlock {
   Lane ulps;        ///< |error| in store ULP at v
   Lane z;           ///< standardised error for the aggregates, 0 where it does not count
   Lane z_outward;   ///< z with the sign it has seen from zero: negative means shrunk
+  Lane z_whole;     ///< as z, before the certain part is taken off
+  Lane z_certain;   ///< the certain part (systematic, or the bias of a truncating adder) in the same units
   Lane z_square;    ///< squared error over the variance allowed for the spread
   Lane counts;      ///< 1 where the element takes part in the aggregates
 };
@@ -47,6 +49,7 @@ class ElementKernel {
   ElementLimits limits(double v, double hard, double systematic, double mean, double variance) const;
 
   const StoreGrid& store_grid() const { return grid_; }
+  EndRounding ends() const { return ends_; }
   double multiplier() const { return lambda_; }
 
  private:

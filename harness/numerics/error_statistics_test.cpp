@@ -129,7 +129,8 @@ TEST(ErrorStatistics, ScopesHoldTheirElements) {
   EXPECT_EQ(m.tensor.count, 2 * 37 * 77);
   double z = 0;
   for (const ScopeSums& tile : m.tiles) z += tile.z_square;
-  EXPECT_NEAR(z, m.tensor.z_square, 1e-9 * z);
+  // z of most elements is good to 1e-5, and tiles and rows add it up in different orders in fp32.
+  EXPECT_NEAR(z, m.tensor.z_square, 1e-6 * z);
 }
 
 TEST(ErrorStatistics, NonFiniteElementsAreCountedAndLeftOut) {

@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cmath>
 
 #include "harness/numerics/store_grid.hpp"
+#include "harness/tensor/convert.hpp"
 
 namespace parity {
 namespace {
@@ -25,29 +28,54 @@ class SpreadPass {
 
   Partial run(std::int64_t begin, std::int64_t end) const {
     Partial p;
-    for (std::int64_t i = begin; i < end; ++i) element(i, p);
+    std::vector<double> values(results_.size() * block);  // one row a result
+    for (std::int64_t start = begin; start < end; start += block) {
+      const auto count = static_cast<std::size_t>(std::min<std::int64_t>(block, end - start));
+      for (std::size_t r = 0; r < results_.size(); ++r) {
+        widen_range(*results_[r], start, {values.data() + r * block, count});
+      }
+      run_block(values.data(), start, count, p);
+    }
     return p;
   }
 
  private:
-  void element(std::int64_t i, Partial& p) const {
-    const std::uint64_t first_bits = results_.front()->bits(i);
-    const bool equal = std::all_of(results_.begin() + 1, results_.end(),
-                                   [&](const Tensor* t) { return t->bits(i) == first_bits; });
+  static constexpr std::size_t block = 1024;
+
+  void run_block(const double* values, std::int64_t start, std::size_t count, Partial& p) const {
+    std::array<std::uint64_t, block> differing{};
+    for (std::size_t r = 1; r < results_.size(); ++r) {
+      const double* other = values + r * block;
+      for (std::size_t i = 0; i < count; ++i) {
+        differing[i] |= std::bit_cast<std::uint64_t>(values[i]) ^ std::bit_cast<std::uint64_t>(other[i]);
+      }
+    }
+    for (std::size_t i = 0; i < count; ++i)
+      element(values + i, start + static_cast<std::int64_t>(i), differing[i] == 0, p);
+  }
+
+  /// `value`: of the first result; the others follow at a distance of `block`.
+  void element(const double* value, std::int64_t i, bool equal, Partial& p) const {
+    // Widening may make a signalling NaN quiet: their own bits decide.
+    if (equal && std::isnan(*value)) {
+      const std::uint64_t first_bits = results_.front()->bits(i);
+      equal = std::all_of(results_.begin() + 1, results_.end(),
+                          [&](const Tensor* t) { return t->bits(i) == first_bits; });
+    }
     const double variance = variance_at(i);
     if (equal) {
       // An agreed NaN has no spread to count.
-      if (!std::isfinite(results_.front()->value(i))) return;
+      if (!std::isfinite(*value)) return;
       ++p.counted;
       p.predicted += variance > 0;
       return;
     }
     ++p.differing;
     if (p.first < 0) p.first = i;
-    const double anchor = results_.front()->value(i);
+    const double anchor = *value;
     double low = anchor, high = anchor, sum = 0, square = 0;
-    for (const Tensor* t : results_) {
-      const double x = t->value(i);
+    for (std::size_t r = 0; r < results_.size(); ++r) {
+      const double x = value[r * block];
       if (!std::isfinite(x)) {
         ++p.nonfinite;
         return;

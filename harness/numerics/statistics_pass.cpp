@@ -229,13 +229,15 @@ Measurement measure(const Tensor& got, const Value& want, const Contract& contra
   const Partition partition(want);
   const BlockReader reader(got, want, wants_bits(contract));
   const ElementKernel kernel(contract, want.size());
+  const ElementScreen screen(contract, kernel);
   AggregateStore store(partition, m);
   std::vector<UnitResult> results(to_size(partition.units()));
   const std::int64_t units = partition.units();
 #pragma omp parallel for schedule(dynamic) if (units > 1)
   for (std::int64_t number = 0; number < units; ++number) {
     const Unit unit = unit_at(partition, number);
-    results[to_size(number)] = pass_over(reader, kernel, contract, want, unit.area, store.slots(unit));
+    results[to_size(number)] =
+        pass_over(reader, kernel, screen, contract, want, unit.area, store.slots(unit));
   }
   Totals totals;
   for (std::int64_t number = 0; number < units; ++number) {

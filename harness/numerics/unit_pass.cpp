@@ -1,6 +1,7 @@
 #include "harness/numerics/unit_pass.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -14,6 +15,7 @@ namespace parity {
 namespace {
 
 constexpr std::int64_t tile = Measurement::tile;
+constexpr std::int64_t fewest_to_screen = 16;
 
 inline bool not_finite(double x) {
   return (std::bit_cast<std::uint64_t>(x) & 0x7ff0000000000000ULL) == 0x7ff0000000000000ULL;
@@ -26,16 +28,21 @@ inline bool is_nan_bits(double x) {
 /// slots that only this rectangle writes.
 class UnitPass {
  public:
-  UnitPass(const BlockReader& reader, const ElementKernel& kernel, const Contract& contract,
-           const Value& want, const Rectangle& area, AggregateSlots slots)
+  UnitPass(const BlockReader& reader, const ElementKernel& kernel, const ElementScreen& screen,
+           const Contract& contract, const Value& want, const Rectangle& area, AggregateSlots slots)
       : reader_(reader),
         kernel_(kernel),
+        screen_(screen),
         want_(want),
         area_(area),
         slots_(slots),
         poison_(poison_bits(contract.store, Poison::unwritten)),
         integer_(contract.store == DType::i32),
+        // Short rows are judged several at a time, without the screen, which works row by row. It relies on
+        // results that lie on the store's grid.
+        screened_(area.columns >= fewest_to_screen && reader.dtype() == contract.store),
         block_(std::make_unique<ElementBlock>()),
+        scratch_(screened_ ? std::make_unique<ElementScreen::Scratch>() : nullptr),
         band_(static_cast<std::size_t>(area.columns)) {
     result_.wrong.rows.assign(static_cast<std::size_t>(area.rows), 0);
     result_.wrong.columns.assign(static_cast<std::size_t>(area.columns), 0);
@@ -46,7 +53,7 @@ class UnitPass {
     // Narrow matrices: several whole rows share a block. Their elements are adjacent.
     const bool whole_rows = area_.columns == want_.cols;
     const std::int64_t rows_at_once =
-        whole_rows ? std::clamp<std::int64_t>(capacity / area_.columns, 1, area_.rows) : 1;
+        whole_rows && !screened_ ? std::clamp<std::int64_t>(capacity / area_.columns, 1, area_.rows) : 1;
     std::int64_t row = 0;
     while (row < area_.rows) {
       const std::int64_t band_end = std::min(row / tile * tile + tile, area_.rows);
@@ -68,6 +75,7 @@ class UnitPass {
   void block(std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns) {
     const std::int64_t index =
         (area_.batch * want_.rows + area_.row + row) * want_.cols + area_.column + column;
+    if (screened_ && screen(row, column, index, static_cast<std::size_t>(columns))) return;
     const auto count = static_cast<std::size_t>(rows * columns);
     ElementBlock& b = *block_;
     reader_.load(b, index, count);
@@ -77,6 +85,63 @@ class UnitPass {
     for (std::int64_t r = 0; r < rows; ++r) {
       aggregate(row + r, column, static_cast<std::size_t>(r * columns), static_cast<std::size_t>(columns));
     }
+  }
+
+  /// One row's elements, the cheap way: only what the screen leaves unsettled is computed exactly. False
+  /// where something is not finite; nothing has been counted then.
+  bool screen(std::int64_t row, std::int64_t column, std::int64_t index, std::size_t count) {
+    ElementBlock& b = *block_;
+    ErrorStatistics& s = result_.statistics;
+    ElementRun run = reader_.run(b, index, count, offsets_);
+    offsets_ = run.offsets;
+    const auto columns = static_cast<std::int64_t>(count);
+    run.next = column + columns < area_.columns ? columns : row + 1 < area_.rows ? want_.cols - column : 0;
+    RunSums sums;
+    const auto first_column = static_cast<std::size_t>(column);
+    if (!screen_.look(run, {result_.worst.threshold(), s.max_hard_ratio, s.max_relative}, *scratch_, sums,
+                      result_.histogram, slots_.bands ? &band_ : nullptr, first_column)) {
+      return false;
+    }
+    s.max_abs = std::max(s.max_abs, sums.max_abs);
+    result_.max_ulps = std::max(result_.max_ulps, sums.max_ulps);
+    result_.zeros += static_cast<double>(sums.zeros);
+    result_.error_square += sums.error_square;
+    result_.error_signed += sums.error_signed;
+    result_.error_absolute += sums.error_absolute;
+
+    const std::size_t unsettled = collect_unsettled(run);
+    ScopeSums scope = scratch_->row;
+    if (unsettled > 0) {
+      kernel_.evaluate(b, unsettled);
+      judge(unsettled, [&](std::size_t i) { return index + static_cast<std::int64_t>(places_[i]); });
+      for (std::size_t i = 0; i < unsettled; ++i) {
+        const ScopeSums one{b.counts[i], b.z[i], b.z_outward[i], b.z_square[i]};
+        scope.add(one);
+        if (slots_.bands) band_.add(first_column + places_[i], one);
+      }
+    }
+    add_row(row, scope, sums.vectors);
+    return true;
+  }
+
+  /// Moves the unsettled elements to the front of the block, in order. `run.got` may be the block's own: an
+  /// element never moves back.
+  std::size_t collect_unsettled(const ElementRun& run) {
+    ElementBlock& b = *block_;
+    std::size_t n = 0;
+    for (std::size_t g = 0; 8 * g < run.count; ++g) {
+      for (unsigned bits = scratch_->unsettled[g]; bits != 0; bits &= bits - 1) {
+        const std::size_t i = 8 * g + static_cast<std::size_t>(std::countr_zero(bits));
+        places_[n] = static_cast<std::uint16_t>(i);
+        b.got[n] = run.got[i], b.v[n] = run.v[i], b.hard[n] = run.hard[i];
+        b.systematic[n] = run.systematic[i], b.mean[n] = run.mean[i], b.variance[n] = run.variance[i];
+        ++n;
+      }
+    }
+    for (std::size_t i = n; i < (n + 7) / 8 * 8; ++i) {
+      b.got[i] = b.v[i] = b.hard[i] = b.systematic[i] = b.mean[i] = b.variance[i] = 0;
+    }
+    return n;
   }
 
   /// NaN and infinities are judged here, one by one, and leave zeros behind: no sum sees them.
@@ -163,27 +228,34 @@ class UnitPass {
   void gather(std::int64_t index, std::size_t count) {
     const ElementBlock& b = *block_;
     ErrorStatistics& s = result_.statistics;
-    const double worst = lanes::largest(b.ratio, count);
     s.max_abs = std::max(s.max_abs, lanes::largest(b.error, count));
-    s.max_bound_ratio = std::max(s.max_bound_ratio, worst);
-    s.max_hard_ratio = std::max(s.max_hard_ratio, lanes::largest(b.hard_ratio, count));
-    s.max_relative = std::max(s.max_relative, lanes::largest(b.relative, count));
     result_.max_ulps = std::max(result_.max_ulps, lanes::largest(b.ulps, count));
     result_.zeros += lanes::sum(count, [&](std::size_t i) { return b.v[i] == 0 ? 1.0 : 0.0; });
     result_.histogram.add(b.ulps, count);
+    judge(count, [index](std::size_t i) { return index + static_cast<std::int64_t>(i); });
+  }
+
+  /// Ratios, wrong and worst elements among block[0, count); index_of: from place in the block to element.
+  template <class IndexOf>
+  void judge(std::size_t count, const IndexOf& index_of) {
+    const ElementBlock& b = *block_;
+    ErrorStatistics& s = result_.statistics;
+    const double worst = lanes::largest(b.ratio, count);
+    s.max_bound_ratio = std::max(s.max_bound_ratio, worst);
+    s.max_hard_ratio = std::max(s.max_hard_ratio, lanes::largest(b.hard_ratio, count));
+    s.max_relative = std::max(s.max_relative, lanes::largest(b.relative, count));
     if (worst > 1) {
       for (std::size_t i = 0; i < count; ++i) {
         if (!(b.ratio[i] > 1)) continue;
-        const std::int64_t at = index + static_cast<std::int64_t>(i);
-        mark(at, b.hard_ratio[i] > 1);
-        if (integer_ && reader_.bits(at) == poison_) note_unwritten(at);
+        mark(index_of(i), b.hard_ratio[i] > 1);
+        if (integer_ && reader_.bits(index_of(i)) == poison_) note_unwritten(index_of(i));
       }
     }
     if (worst <= result_.worst.threshold()) return;
     for (std::size_t i = 0; i < count; ++i) {
       if (b.ratio[i] <= result_.worst.threshold()) continue;
       WorstElement element;
-      element.index = index + static_cast<std::int64_t>(i);
+      element.index = index_of(i);
       element.got = b.got[i];
       element.want = b.v[i];
       element.bound = b.bound[i];
@@ -204,19 +276,23 @@ class UnitPass {
     const auto total = [count](const double* x) {
       return lanes::sum(count, [x](std::size_t i) { return x[i]; });
     };
-    VectorSums vectors{dot(got, v), dot(got, got), dot(v, v)};
-    result_.vectors.add(vectors);
     result_.error_square += dot(error, error);
     result_.error_signed += total(error);
     result_.error_absolute += lanes::sum(count, [error](std::size_t i) { return std::fabs(error[i]); });
-    const ScopeSums sums{total(counts), total(z), total(z_outward), total(z_square)};
-    result_.tensor.add(sums);
-    if (slots_.rows != nullptr) {
-      slots_.rows[row].add(sums);
-      slots_.row_vectors[row].add(vectors);
-    }
+    add_row(row, {total(counts), total(z), total(z_outward), total(z_square)},
+            {dot(got, v), dot(got, got), dot(v, v)});
     if (!slots_.bands) return;
-    band_.add(static_cast<std::size_t>(column), counts, z, z_outward, z_square, count);
+    for (std::size_t i = 0; i < count; ++i) {
+      band_.add(static_cast<std::size_t>(column) + i, {counts[i], z[i], z_outward[i], z_square[i]});
+    }
+  }
+
+  void add_row(std::int64_t row, const ScopeSums& sums, const VectorSums& vectors) {
+    result_.vectors.add(vectors);
+    result_.tensor.add(sums);
+    if (slots_.rows == nullptr) return;
+    slots_.rows[row].add(sums);
+    slots_.row_vectors[row].add(vectors);
   }
 
   void finish_band(std::int64_t band) {
@@ -225,21 +301,27 @@ class UnitPass {
 
   const BlockReader& reader_;
   const ElementKernel& kernel_;
+  const ElementScreen& screen_;
   const Value& want_;
   Rectangle area_;
   AggregateSlots slots_;
   std::uint64_t poison_;
   bool integer_;
+  bool screened_;
+  bool offsets_ = false;  ///< an offset was met: they are no longer looked for
   std::unique_ptr<ElementBlock> block_;
+  std::unique_ptr<ElementScreen::Scratch> scratch_;
+  std::array<std::uint16_t, ElementBlock::capacity> places_;  ///< of the unsettled elements in their run
   ColumnBand band_;
   UnitResult result_;
 };
 
 }  // namespace
 
-UnitResult pass_over(const BlockReader& reader, const ElementKernel& kernel, const Contract& contract,
-                     const Value& want, const Rectangle& area, const AggregateSlots& slots) {
-  return UnitPass(reader, kernel, contract, want, area, slots).run();
+UnitResult pass_over(const BlockReader& reader, const ElementKernel& kernel, const ElementScreen& screen,
+                     const Contract& contract, const Value& want, const Rectangle& area,
+                     const AggregateSlots& slots) {
+  return UnitPass(reader, kernel, screen, contract, want, area, slots).run();
 }
 
 }  // namespace parity

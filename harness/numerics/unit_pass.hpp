@@ -5,6 +5,7 @@
 #include "harness/numerics/accumulators.hpp"
 #include "harness/numerics/block_reader.hpp"
 #include "harness/numerics/element_kernel.hpp"
+#include "harness/numerics/element_screen.hpp"
 #include "harness/numerics/statistics_pass.hpp"
 
 namespace parity {
@@ -41,7 +42,8 @@ struct UnitResult {
   std::int64_t first_unwritten = -1;
 };
 
-UnitResult pass_over(const BlockReader& reader, const ElementKernel& kernel, const Contract& contract,
-                     const Value& want, const Rectangle& area, const AggregateSlots& slots);
+UnitResult pass_over(const BlockReader& reader, const ElementKernel& kernel, const ElementScreen& screen,
+                     const Contract& contract, const Value& want, const Rectangle& area,
+                     const AggregateSlots& slots);
 
 }  // namespace parity
