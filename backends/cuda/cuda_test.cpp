@@ -314,7 +314,7 @@ TEST_F(CudaDeviceTest, TimeLimitEndsTheSessionNotTheProcess) {
     ASSERT_TRUE(session) << session.error().message;
     const auto timing = (*session)->run();
     ASSERT_FALSE(timing);
-    EXPECT_EQ(timing.error().kind, ErrorKind::device_failed);
+    EXPECT_EQ(timing.error().kind, ErrorKind::timed_out);
     EXPECT_FALSE((*session)->read(2)) << "a dead session stays dead";
   }
   open({});

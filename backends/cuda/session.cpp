@@ -122,7 +122,8 @@ Result<void> CudaSession::enter() {
 }
 
 tl::unexpected<Error> CudaSession::die(Error error) {
-  if (error.kind == ErrorKind::device_failed && dead_.empty())
+  const bool fatal = error.kind == ErrorKind::device_failed || error.kind == ErrorKind::timed_out;
+  if (fatal && dead_.empty())
     dead_ = "this session is dead: " + error.message;
   return tl::unexpected<Error>(std::move(error));
 }
@@ -196,7 +197,7 @@ Result<void> CudaSession::wait(cudaEvent_t event, std::string_view doing) {
     if (waited > timeout_) {
       hangs_ = true;
       return fail(
-          ErrorKind::device_failed,
+          ErrorKind::timed_out,
           fmt::format("{}: not finished after {} s; its work stays on the device until this process ends",
                       doing, timeout_.count()));
     }

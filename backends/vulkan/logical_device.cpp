@@ -144,7 +144,7 @@ Result<void> LogicalDevice::submit(VkCommandBuffer commands) {
   result = vk_.vkWaitForFences(device_, 1, &fence_, VK_TRUE, nanoseconds);
   if (result == VK_TIMEOUT) {
     hung_ = true;
-    return fail(ErrorKind::device_failed,
+    return fail(ErrorKind::timed_out,
                 fmt::format("{}: the run did not finish within {} s", capabilities_.name, timeout_seconds_));
   }
   if (result != VK_SUCCESS) {

@@ -11,6 +11,7 @@ enum class ErrorKind {
   missing_device,  ///< the device asked for is not here (exit 3)
   unsupported,     ///< legal request that this device or path cannot take
   device_failed,   ///< the device was lost, hung or returned an error
+  timed_out,       ///< the device did not finish within the time limit
   internal,        ///< the harness itself failed (exit 5)
 };
 

@@ -83,7 +83,7 @@ class Session {
   virtual ~Session() = default;
   /// Uploads the whole extent, pads included. dtype, shape and strides must be the spec's.
   virtual Result<void> write(TensorId id, const Tensor& tensor) = 0;
-  /// Runs every call once, in order, and waits. An error of kind device_failed means the session is dead.
+  /// Runs every call once, in order, and waits. An error of kind device_failed or timed_out means the session is dead.
   virtual Result<RunTiming> run() = 0;
   virtual Result<Tensor> read(TensorId id) = 0;
   /// Looks at the guard zones of every buffer.
@@ -118,7 +118,7 @@ class Backend {
 /// What the command asks of a backend.
 struct BackendOptions {
   bool validate = false;  ///< Vulkan: validation layer with synchronization validation; messages are errors
-  double timeout_seconds = 60;  ///< of one run on the device; beyond it the session is dead (device_failed)
+  double timeout_seconds = 60;  ///< of one run on the device; beyond it the session is dead (timed_out)
 };
 
 // What a loadable backend module exports, with C linkage:

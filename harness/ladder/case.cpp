@@ -91,9 +91,12 @@ Result<std::vector<std::string>> alternatives(std::string_view name, std::string
       dots != std::string_view::npos && inside.find(',') == std::string_view::npos) {
     const auto first = parse_number<std::int64_t>(inside.substr(0, dots));
     const auto last = parse_number<std::int64_t>(inside.substr(dots + 2));
-    if (!first || !last || *last < *first ||
-        *last - *first >= static_cast<std::int64_t>(most_cases_per_pattern))
+    if (!first || !last || *last < *first)
       return bad_input(fmt::format("{}='{}': a range is written {{1..3}}, ascending", name, text));
+    // As unsigned numbers: the difference of any two fits.
+    if (static_cast<std::uint64_t>(*last) - static_cast<std::uint64_t>(*first) >= most_cases_per_pattern)
+      return bad_input(
+          fmt::format("{}='{}': a range holds at most {} values", name, text, most_cases_per_pattern));
     for (std::int64_t i = *first; i <= *last; ++i) values.push_back(fmt::format("{}", i));
     return values;
   }

@@ -8,8 +8,10 @@
 
 #include "harness/base/nearest.hpp"
 #include "harness/ladder/execution.hpp"
+#include "harness/ladder/host_memory.hpp"
 #include "harness/ladder/order_experiments.hpp"
 #include "harness/ladder/replay.hpp"
+#include "harness/ladder/trivial_result.hpp"
 
 namespace parity {
 
@@ -27,6 +29,8 @@ Verdict verdict_of(ErrorKind kind) {
       return Verdict::unsupported;
     case ErrorKind::bad_input:
       return Verdict::untrusted;
+    case ErrorKind::timed_out:
+      return Verdict::timeout;
     case ErrorKind::device_failed:
     case ErrorKind::internal:
       return Verdict::crash;
@@ -37,6 +41,17 @@ Verdict verdict_of(ErrorKind kind) {
 void settle(Record& record, Verdict verdict, const std::string& reason) {
   if (worse(record.verdict, verdict) == verdict && verdict != record.verdict) record.reason = reason;
   record.verdict = worse(record.verdict, verdict);
+}
+
+/// A case that would not fit is refused before anything of its size is allocated.
+Result<void> check_memory(const Program& program, const RunOptions& options) {
+  constexpr double gib = 1024.0 * 1024 * 1024;
+  const double needed = host_bytes_needed(program, options.repeats);
+  const double available = std::min(options.memory_limit, host_bytes_available());
+  if (needed <= available) return {};
+  return fail(ErrorKind::unsupported,
+              fmt::format("needs about {:.3g} GiB of host memory to run and to judge; {:.3g} GiB are available",
+                          needed / gib, available / gib));
 }
 
 /// The contract of one output: what the case and the path's model say, nothing else.
@@ -114,6 +129,8 @@ Result<Runner::Prepared> Runner::prepare(const Case& c, const std::string& path)
     prepared.paths.push_back(path);
     prepared.implementations.push_back(&*found);
   }
+
+  if (auto fits = check_memory(prepared.program, options_); !fits) return tl::unexpected(fits.error());
 
   for (std::size_t i = 0; i < prepared.program.tensors.size(); ++i) {
     const TensorSpec& spec = prepared.program.tensors[i];
@@ -244,6 +261,7 @@ Result<OutputRecord> Runner::judge_output(const Prepared& prepared, const Case& 
       judge(got, reference, record.contract, replayed, [&](const std::vector<std::int64_t>& elements) {
         return replay_single_elements(result, models, elements);
       });
+  if (users_own) distrust_trivial(record.judgement);
   return record;
 }
 

@@ -1,4 +1,5 @@
 #pragma once
+#include <cmath>
 #include <functional>
 #include <map>
 #include <memory>
@@ -16,6 +17,7 @@ struct RunOptions {
   bool order_effects = true;               ///< batch invariance, permutation, ensemble
   std::int64_t replay_elements = 1 << 16;  ///< replay all elements up to here, a sample beyond
   std::map<std::string, Tensor> inputs;    ///< the user's own tensors by input name; others are filled
+  double memory_limit = HUGE_VAL;  ///< bytes of host memory a case may take, beside what the system has
   Provenance provenance;
   std::string repro_suffix;  ///< "--input A=..." added to the repro line
 };

@@ -52,7 +52,16 @@ std::vector<std::int64_t> members(const AggregateFinding& f, const Value& want, 
 }
 
 struct Standardised {
-  double key, z, z_outward, z_square;
+  double key, z, z_outward, z_square, certain;
+};
+
+/// Sums over a scope in which the certain part is taken off the whole, not off each element. Where the
+/// store's noise hides it (a truncating adder's bias of a hundredth of an ulp, a million times), element by
+/// element it could not be taken off. |sum of what is left of each| is never less than |sum| - sum of the
+/// certain parts, so that the first look, which does it by element, misses nothing.
+struct WholeSums {
+  ScopeSums sums;
+  double certain = 0;
 };
 
 /// Significand of |x|, in [1, 2): equal for values that differ by a power of two or in sign.
@@ -79,7 +88,9 @@ std::vector<Standardised> standardise(const std::vector<std::int64_t>& indices, 
     }
     kernel.evaluate(b, filled);
     for (std::size_t i = 0; i < filled; ++i) {
-      if (b.counts[i] > 0) result.push_back({significand(b.v[i]), b.z[i], b.z_outward[i], b.z_square[i]});
+      if (b.counts[i] == 0) continue;
+      const double outward = b.v[i] < 0 ? -b.z_whole[i] : b.z_whole[i];
+      result.push_back({significand(b.v[i]), b.z_whole[i], outward, b.z_square[i], b.z_certain[i]});
     }
   }
   return result;
@@ -87,19 +98,27 @@ std::vector<Standardised> standardise(const std::vector<std::int64_t>& indices, 
 
 /// The sums again, with elements of equal reference merged into their mean. The references of copies may
 /// differ by fp64 rounding.
-ScopeSums merged_sums(std::vector<Standardised> elements) {
+WholeSums merged_sums(std::vector<Standardised> elements) {
   std::sort(elements.begin(), elements.end(),
             [](const Standardised& a, const Standardised& b) { return a.key < b.key; });
-  ScopeSums sums;
+  WholeSums whole;
   for (std::size_t i = 0; i < elements.size();) {
     ScopeSums group;
+    double certain = 0;
     const double key = elements[i].key;
     for (; i < elements.size() && elements[i].key - key <= 0x1p-40; ++i) {
       group.add({1, elements[i].z, elements[i].z_outward, elements[i].z_square});
+      certain += elements[i].certain;
     }
-    sums.add({1, group.z / group.count, group.z_outward / group.count, group.z_square / group.count});
+    whole.sums.add({1, group.z / group.count, group.z_outward / group.count, group.z_square / group.count});
+    whole.certain += certain / group.count;
   }
-  return sums;
+  return whole;
+}
+
+/// What is left of a sum beyond its certain part.
+double beyond(double sum, double certain) {
+  return std::copysign(std::max(std::fabs(sum) - certain, 0.0), sum);
 }
 
 bool worse_than(const AggregateFinding& a, const AggregateFinding& b) {
@@ -145,8 +164,8 @@ AggregateReport aggregate_report(const Measurement& m, const Tensor& got, const 
   std::vector<AggregateFinding> candidates;
   const auto consider = [&](const std::vector<ScopeSums>& sums, Scope scope) {
     // The tensor scope has one entry for all batches.
-    const auto per_batch =
-        std::max<std::int64_t>(static_cast<std::int64_t>(sums.size()) / std::max<std::int64_t>(want.batch, 1), 1);
+    const auto per_batch = std::max<std::int64_t>(
+        static_cast<std::int64_t>(sums.size()) / std::max<std::int64_t>(want.batch, 1), 1);
     for (std::size_t i = 0; i < sums.size(); ++i) {
       const auto at = static_cast<std::int64_t>(i);
       const auto f = worst_of(sums[i], scope, at / per_batch, at % per_batch);
@@ -170,7 +189,10 @@ AggregateReport aggregate_report(const Measurement& m, const Tensor& got, const 
   constexpr std::size_t most = 64;
   for (const AggregateFinding& candidate : candidates) {
     if (report.findings.size() == most) break;
-    const ScopeSums sums = merged_sums(standardise(members(candidate, want, m), reader, kernel));
+    const WholeSums whole = merged_sums(standardise(members(candidate, want, m), reader, kernel));
+    ScopeSums sums = whole.sums;
+    sums.z = beyond(sums.z, whole.certain);
+    sums.z_outward = beyond(sums.z_outward, whole.certain);
     const auto confirmed = worst_of(sums, candidate.scope, candidate.batch, candidate.index);
     if (!confirmed) continue;
     report.worst = std::max(report.worst, confirmed->deviate);

@@ -53,6 +53,32 @@ struct Field {
   Judgement judgement() const { return judge(got, want, contract, {}); }
 };
 
+// A truncating adder's bias, a hundredth of the store's ulp: invisible in each element, plain in a million.
+// What the contract knows of it (systematic) is taken off the sum; more than that is a finding.
+TEST(Aggregates, ACertainBiasBelowTheStoresNoiseIsAllowedAndNoMore) {
+  constexpr std::int64_t side = 512;
+  Tensor noise = Tensor::create(DType::f64, {side, side}).value();
+  fill_tensor(noise, {.fill = Fill::uniform, .store = DType::f64});
+  for (const double allowed : {0.006, 0.001}) {
+    Tensor got = Tensor::create(DType::f16, {side, side}).value();
+    Value want;
+    want.rows = want.cols = side;
+    for (std::int64_t i = 0; i < side * side; ++i) {
+      const double v = 768 + 255 * noise.value(i);  // fp16's ulp is 0.5 there
+      want.v.push_back(v);
+      want.hard.push_back(0.1);
+      want.systematic.push_back(allowed);
+      want.mean.push_back(0);
+      want.variance.push_back(1e-6);
+      got.set_value(i, v - 0.005);
+    }
+    Contract contract;
+    contract.store = DType::f16;
+    const Judgement judgement = judge(got, want, contract, {});
+    EXPECT_EQ(judgement.verdict, allowed > 0.005 ? Verdict::pass : Verdict::fail) << allowed;
+  }
+}
+
 TEST(Aggregates, SeeWhatNoElementShows) {
   const Judgement healthy = Field([](auto, auto, double noise) { return noise; }).judgement();
   EXPECT_EQ(healthy.verdict, Verdict::pass);

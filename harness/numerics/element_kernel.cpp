@@ -163,7 +163,10 @@ void ElementKernel::standardise(ElementBlock& b, std::size_t count) const {
     const double for_spread = spread_factor * variance + store_variance;
     // Elements outside their interval are reported by themselves; exact elements have nothing to standardise.
     const double counts = (variance > 0x1p-600 ? 1.0 : 0.0) * (b.ratio[i] <= 1 ? 1.0 : 0.0);
-    const double z = std::copysign(counts * rest, error) / std::sqrt(at_least(for_bias, 0x1p-600));
+    const double deviation = std::sqrt(at_least(for_bias, 0x1p-600));
+    const double z = std::copysign(counts * rest, error) / deviation;
+    b.z_whole[i] = counts * error / deviation;
+    b.z_certain[i] = counts * certain / deviation;
     b.z[i] = z;
     b.z_outward[i] = x < 0 ? -z : z;
     b.z_square[i] = counts * rest * rest / at_least(for_spread, 0x1p-600);
