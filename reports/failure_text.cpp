@@ -30,9 +30,10 @@ void worst_elements(std::string& text, const OutputRecord& output, std::size_t l
   cells.push_back({"at", "expected", "got", "bits", "bound", "err/bound"});
   for (std::size_t i = 0; i < count; ++i) {
     const WorstElement& e = worst[i];
-    cells.push_back({index_text(e, batched), fmt::format("{:.10g}", e.want), number(e.got, output.dtype),
-                     fmt::format("0x{:0{}x}", e.got_bits, 2 * size_of(output.dtype)), short_number(e.bound),
-                     short_number(e.ratio)});
+    cells.push_back(
+        {index_text(e, batched), fmt::format("{:.{}g}", e.want, output.dtype == DType::f64 ? 17 : 10),
+         number(e.got, output.dtype), fmt::format("0x{:0{}x}", e.got_bits, 2 * size_of(output.dtype)),
+         short_number(e.bound), short_number(e.ratio)});
   }
   std::array<std::size_t, 6> width{};
   for (const auto& row : cells)
@@ -64,7 +65,7 @@ void output_text(std::string& text, const OutputRecord& output, const std::strin
                       to_string(output.shape), output.op, name_of(judgement.verdict));
   for (const std::string& reason : judgement.reasons)
     if (reason != said) text += "    " + reason + "\n";
-  if (s.elements > 0)
+  if (s.elements > 0 && judgement.location.wrong > 0)
     text += fmt::format("    {} of {} elements outside their contract; where: {}\n", judgement.location.wrong,
                         s.elements, judgement.location.pattern);
   if (s.nan + s.inf + s.unwritten + s.missing_nan > 0)

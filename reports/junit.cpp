@@ -56,6 +56,7 @@ const char* element_of(Verdict verdict) {
     case Verdict::pass:
       return nullptr;
     case Verdict::unsupported:
+    case Verdict::untrusted:  // judged nothing, as the exit code says too
       return "skipped";
     case Verdict::crash:
     case Verdict::timeout:
@@ -63,7 +64,6 @@ const char* element_of(Verdict verdict) {
     case Verdict::fail:
     case Verdict::suspect:
     case Verdict::drift:
-    case Verdict::untrusted:
       return "failure";
   }
   return "error";
@@ -102,8 +102,8 @@ void test_case(std::string& out, const Record& record) {
   }
   const std::string reason = record.reason.empty() ? std::string(name_of(record.verdict)) : record.reason;
   out += ">\n";
-  if (record.verdict == Verdict::unsupported)
-    out += fmt::format("      <skipped message=\"{}\"/>\n", xml(reason));
+  if (element == std::string_view("skipped"))
+    out += fmt::format("      <skipped message=\"{}: {}\"/>\n", name_of(record.verdict), xml(reason));
   else
     out += fmt::format("      <{0} type=\"{1}\" message=\"{2}\">{3}</{0}>\n", element,
                        name_of(record.verdict), xml(reason), xml(failure_text(record)));

@@ -31,6 +31,8 @@ Result<std::string> read_all(const std::filesystem::path& file) {
   std::error_code ignored;
   if (std::filesystem::is_directory(file, ignored))
     return bad_input(fmt::format("{}: this is a directory, not a file of records", file.string()));
+  if (std::filesystem::is_character_file(file, ignored))
+    return bad_input(fmt::format("{}: this is a device, not a file of records", file.string()));
   std::ifstream stream(file, std::ios::binary);
   if (!stream) return file_error(file, "cannot be opened", errno);
   std::ostringstream text;
@@ -52,7 +54,8 @@ Result<RecordLog> RecordLog::open(const std::filesystem::path& file, Mode mode) 
   if (status.st_size == 0) return log;
   if (mode == Mode::create)
     return bad_input(fmt::format(
-        "{}: holds records of an earlier run; choose an empty directory, or append to it", file.string()));
+        "{}: holds records of an earlier run; choose an empty directory, or append to it (--append)",
+        file.string()));
   auto text = read_all(file);
   if (!text) return tl::unexpected(text.error());
   const std::size_t whole = text->rfind('\n') == std::string::npos ? 0 : text->rfind('\n') + 1;

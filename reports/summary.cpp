@@ -75,14 +75,15 @@ void add(PathSummary& row, const Record& record) {
     row.max_abs = row.mean_abs = 0;
     row.cosine = 1;
     row.order_experiments = row.order_unequal = 0;
-    row.order_deviation = 0;
   }
   const DeviceSpread spread = device_spread(record.order);
   if (has_plain_fill(record) == row.plain_fills) {
     add_sizes(row, record);
     row.order_experiments += spread.experiments;
     row.order_unequal += spread.unequal;
-    row.order_deviation = larger(row.order_deviation, spread.max_deviation);
+    // The predicted deviation knows nothing of flushed subnormals and the like: only plain fills are
+    // compared.
+    if (row.plain_fills) row.order_deviation = larger(row.order_deviation, spread.max_deviation);
   }
   // Bits that change from run to run are worth knowing whatever the fill.
   row.run_to_run_unequal += spread.run_to_run_unequal ? 1 : 0;
@@ -167,7 +168,7 @@ std::string cosine_text(double cosine) {
 }
 
 std::string order_text(const PathSummary& path) {
-  if (path.order_experiments == 0) return "-";
+  if (path.order_experiments == 0) return path.run_to_run_unequal > 0 ? "runs differ" : "-";
   std::string text = path.order_unequal == 0     ? "same bits"
                      : path.order_deviation == 0 ? "bits differ"
                                                  : short_number(path.order_deviation) + " sigma";

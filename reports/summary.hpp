@@ -11,7 +11,8 @@ namespace parity {
 
 /// All records of one path on one rung of one device, taken together: a row of the table. Bounds, replay and
 /// verdicts are over all cases. Sizes of errors mean little when fills of 1e-40 and 1e38 are mixed: they are
-/// over the cases with a plain fill (normal, uniform), or over all where there is none.
+/// over the cases with a plain fill (normal, uniform), or over all where there is none. So is the spread over
+/// orders, whose deviation is left at 0 without a plain fill.
 struct PathSummary {
   int rung = 0;
   std::string stage, path;

@@ -58,6 +58,30 @@ TEST(Summary, SizesOfErrorsComeFromPlainFillsWhereThereAreSome) {
   EXPECT_EQ(summarise(std::vector<Record>{wide, normal}, Rows::per_case).devices.at(0).paths.size(), 2u);
 }
 
+TEST(Summary, TheOrderSpreadComesFromPlainFills) {
+  Record subnormal = plain(Verdict::pass, "a", 1, 10);
+  subnormal.case_text = "gemm m=1 fill=subnormal seed=1";
+  subnormal.order.run_to_run.reset();
+  subnormal.order.permutation->bit_equal = false;
+  subnormal.order.permutation->rms_deviation_sigma = 7.9e4;  // a device that flushes
+  const Record normal = plain(Verdict::pass, "a", 1, 10);
+  for (const auto& records :
+       {std::vector<Record>{subnormal, normal}, std::vector<Record>{normal, subnormal}}) {
+    const PathSummary row = summarise(records).devices.at(0).paths.at(0);
+    EXPECT_EQ(row.order_deviation, 0.75);
+    EXPECT_EQ(row.order_unequal, 1);
+  }
+  EXPECT_EQ(order_text(summarise(std::vector<Record>{subnormal}).devices.at(0).paths.at(0)), "bits differ");
+
+  // Runs that differ are shown whatever the fill.
+  Record unsteady = subnormal;
+  unsteady.order.run_to_run = normal.order.run_to_run;
+  Record quiet = normal;
+  quiet.order = {};
+  EXPECT_EQ(order_text(summarise(std::vector<Record>{quiet, unsteady}).devices.at(0).paths.at(0)),
+            "runs differ");
+}
+
 TEST(Summary, ANotANumberIsNeverHidden) {
   const std::vector<Record> records = {plain(Verdict::pass, "a", 1, 10),
                                        plain(Verdict::fail, "a", std::nan(""), 10),

@@ -73,8 +73,8 @@ std::string to_table(const RunSummary& summary, const TableOptions& options) {
     for (const PathSummary& path : device.paths) mixed = mixed || (path.plain_fills && path.cases > 1);
   if (mixed)
     text +=
-        "err/bound, replay and verdict: all cases; max, mean and cos_sim: those with normal or uniform "
-        "fill.\n"
+        "err/bound, replay and verdict: all cases; max, mean, cos_sim and order spread: those with normal or "
+        "uniform fill.\n"
         "order spread: deviation over orders of summation, against the predicted one (expected 0.5 to 2 "
         "sigma).\n\n";
   if (!summary.unsupported.empty()) text += "Not run, because unsupported:\n";

@@ -56,6 +56,12 @@ TEST(Cli, BadUsageIsTwo) {
                                     {"run", "--case", "gemm m=1 n=1 k={1,2"},
                                     {"run", "--case", "gemm m=1 n=1 k=1 fill=nosuch"},
                                     {"run", "--path", "nosuch"},
+                                    {"run", "--path", ""},
+                                    {"run", "--out", ""},
+                                    {"run", "--device", ""},
+                                    {"run", "--case", ""},
+                                    {"run", "--suite", "/dev/zero"},
+                                    {"run", "--case", "gemm m={1..99999999} n=1 k=1"},
                                     {"run", "--seed", "abc"},
                                     {"run", "--seed", "-1"},
                                     {"run", "--repeats", "0"},
@@ -70,6 +76,7 @@ TEST(Cli, BadUsageIsTwo) {
                                     {"compare", "a.npy", "b.npy", "--op", "nosuch"},
                                     {"report"},
                                     {"report", "/nonexistent.jsonl"},
+                                    {"report", "/dev/zero"},
                                     {"devices", "--nosuch"}};
   for (const Words& words : wrong) {
     const ProgramRun run = parity(words);
@@ -218,6 +225,48 @@ TEST(Cli, AFullDiskIsFive) {
   ProgramOptions full;
   full.stdout_file = "/dev/full";
   EXPECT_EQ(parity({"list"}, full).code, 5);
+  // Here the write that fails is long past when the program ends.
+  EXPECT_EQ(parity({"list", "--json"}, full).code, 5);
+  EXPECT_EQ(parity(quick({"--json"}), full).code, 5);
+}
+
+TEST(Cli, ClosedStreamsAreNotPrintedIntoTheRecords) {
+  const ScratchDirectory scratch;
+  ProgramOptions closed;
+  closed.streams_closed = true;
+  EXPECT_EQ(parity(quick({"--out", scratch.file("r")}), closed).code, 5);
+  const auto logged = read_record_log(scratch.file("r/records.jsonl"));
+  ASSERT_TRUE(logged) << logged.error().message;
+  EXPECT_EQ(logged->records.size(), 1u);
+  EXPECT_TRUE(logged->note.empty());
+}
+
+TEST(Cli, AnUnknownCommandIsNamed) {
+  const ProgramRun run = parity({"rnu"});
+  EXPECT_EQ(run.code, 2);
+  expect_holds(run.err, "no command is called 'rnu'");
+}
+
+TEST(Cli, ACaseThatDoesNotFitInMemoryIsUnsupported) {
+  for (const char* text : {"gemm m=16777216 n=16777216 k=16777216", "gemm m=1048576 n=1048576 k=1",
+                           "gemm m=1 n=1 k=16777216 batch=16777216"}) {
+    const ProgramRun run = parity({"run", "--device", "cpu", "--path", "sequential_f32", "--case", text});
+    EXPECT_EQ(run.code, 4) << run.out << run.err;
+    expect_holds(run.out, "GiB of host memory");
+    expect_holds(run.out, "1 unsupported");
+  }
+}
+
+TEST(Cli, FilesThatCannotBeMadeAreTheUsersMistake) {
+  const ScratchDirectory scratch;
+  ASSERT_EQ(parity(quick({"--out", scratch.file("r")})).code, 0);
+  const ProgramRun run = parity({"report", scratch.file("r/records.jsonl"), "--junit", "/nonexistent/x"});
+  EXPECT_EQ(run.code, 2);
+  expect_holds(run.err, "/nonexistent/x");
+  std::filesystem::create_directories(scratch.file("s/records.jsonl"));
+  const ProgramRun taken = parity(quick({"--out", scratch.file("s")}));
+  EXPECT_EQ(taken.code, 2);
+  EXPECT_EQ(taken.err.find("--append"), std::string::npos) << taken.err;
 }
 
 TEST(Cli, AnInterruptFinishesTheCaseAndWritesTheSummaries) {

@@ -200,6 +200,42 @@ TEST_F(CompareTest, IdentityWantsTheBits) {
   EXPECT_EQ(parity(words).code, 1);
 }
 
+TEST_F(CompareTest, ConversionsAreSaid) {
+  std::vector<std::string> words = with_inputs({"compare", file("got.npy"), "--op", "gemm", "--in", "f16"});
+  const ProgramRun run = parity(words);
+  EXPECT_EQ(run.code, 1) << run.out << run.err;
+  expect_holds(run.err, "input A is f32 in its file and is rounded to f16");
+}
+
+TEST_F(CompareTest, TrivialTensorsProveNothing) {
+  // Nothing but zeros, nothing but NaN, nothing at all: right, and no proof.
+  for (const double value : {0.0, std::nan("")}) {
+    for (std::int64_t i = 0; i < a_.elements(); ++i) a_.set_value(i, value);
+    for (std::int64_t i = 0; i < got_.elements(); ++i) got_.set_value(i, value);
+    save("a.npy", a_);
+    save("got.npy", got_);
+    const ProgramRun compared =
+        parity(with_inputs({"compare", file("got.npy"), "--op", "gemm", "--nan", "allow"}));
+    EXPECT_EQ(compared.code, 4) << compared.out << compared.err;
+    expect_holds(compared.out, "prove nothing");
+    const ProgramRun run =
+        parity(with_inputs({"run", "gemm", "--device", "cpu", "--path", "sequential_f32", "--nan", "allow"}));
+    EXPECT_EQ(run.code, 4) << run.out << run.err;
+    expect_holds(run.out, "prove nothing");
+  }
+  save("empty.npy", numbers(DType::f32, {0, 5}, 0));
+  const ProgramRun empty = parity({"compare", file("empty.npy"), file("empty.npy"), "--op", "identity"});
+  EXPECT_EQ(empty.code, 4) << empty.out << empty.err;
+  expect_holds(empty.out, "no elements");
+}
+
+TEST_F(CompareTest, ALongChainInAShortFormatKeepsAPositiveBound) {
+  // K u = 40: gamma_K has no value, and the bound is wide.
+  const ProgramRun run = parity({"compare", file("got.npy"), file("want.npy"), "--op", "gemm", "--k", "10240",
+                                 "--max-product", "1", "--acc", "bf16"});
+  EXPECT_EQ(run.code, 0) << run.out << run.err;
+}
+
 TEST_F(CompareTest, ShapesMustAgree) {
   save("row.npy", numbers(DType::f32, {5, 6}, 0));
   for (const Words& words : {Words{"compare", file("row.npy"), file("want.npy"), "--op", "identity"},

@@ -1,10 +1,12 @@
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <csignal>
 #include <exception>
 
 #include "harness/base/memory.hpp"
+#include "harness/base/nearest.hpp"
 #include "harness/cli/backend_loader.hpp"
 #include "harness/cli/commands.hpp"
 #include "harness/cli/exit_code.hpp"
@@ -50,6 +52,14 @@ int run(int argc, char** argv) {
     return fmt::format("parity: {}\nparity: `parity --help` and `parity COMMAND --help` show what there is\n",
                        error.what());
   });
+  std::vector<std::string> commands;
+  for (const CLI::App* command : app.get_subcommands([](CLI::App*) { return true; }))
+    commands.push_back(command->get_name());
+  if (argc > 1 && argv[1][0] != '-' && std::ranges::find(commands, argv[1]) == commands.end()) {
+    complain(fmt::format("no command is called '{}'{}; `parity --help` shows them", argv[1],
+                         suggestion(argv[1], {commands.begin(), commands.end()})));
+    return bad_usage;
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -63,6 +73,7 @@ int run(int argc, char** argv) {
 }  // namespace parity::cli
 
 int main(int argc, char** argv) {
+  parity::cli::open_standard_streams();
   parity::keep_freed_memory();
   // A reader that closes the pipe early (`parity list | head`) is no failure.
   std::signal(SIGPIPE, SIG_IGN);

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -18,7 +19,9 @@ void print(std::string_view text) {
 }
 
 void complain(std::string_view text) {
-  fmt::print(stderr, "parity: {}\n", text);
+  // Not fmt::print, which throws where nothing can be written.
+  const std::string line = fmt::format("parity: {}\n", text);
+  std::fwrite(line.data(), 1, line.size(), stderr);
 }
 
 int report(const Error& error) {
@@ -27,9 +30,19 @@ int report(const Error& error) {
 }
 
 bool output_arrived() {
-  errno = 0;
-  const bool flushed = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
-  return flushed || errno == EPIPE || errno == 0;
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return true;
+  // The write that failed may be long past and its errno with it: ask the pipe.
+  pollfd out{STDOUT_FILENO, 0, 0};
+  return ::poll(&out, 1, 0) == 1 && (out.revents & (POLLERR | POLLHUP)) != 0;
+}
+
+void open_standard_streams() {
+  for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(descriptor, F_GETFD) != -1 || errno != EBADF) continue;
+    // Open for reading alone: what is printed fails, as it did, and is reported. open() takes the lowest free
+    // number, which is this one.
+    if (::open("/dev/null", O_RDONLY) < 0) return;
+  }
 }
 
 bool colour_wanted() {
@@ -45,7 +58,10 @@ Result<void> write_file(const std::filesystem::path& file, std::string_view text
   const auto failed = [&](const char* what) {
     const int code = errno;
     ::unlink(temporary.c_str());
-    return fail(ErrorKind::internal, fmt::format("{}: {}: {}", file.string(), what, std::strerror(code)));
+    const bool environment =
+        code == ENOENT || code == EACCES || code == ENOTDIR || code == EISDIR || code == EROFS;
+    return fail(environment ? ErrorKind::bad_input : ErrorKind::internal,
+                fmt::format("{}: {}: {}", file.string(), what, std::strerror(code)));
   };
   const int descriptor = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (descriptor < 0) return failed("cannot be created");

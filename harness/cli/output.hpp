@@ -13,6 +13,9 @@ void print(std::string_view text);
 void complain(std::string_view text);
 /// Reports an error and gives the exit code that belongs to its kind.
 int report(const Error& error);
+/// Opens what the caller closed of standard input, output and error, so that no file takes its place and is
+/// printed into. First thing in a program.
+void open_standard_streams();
 /// Flushes standard output; false when something printed did not arrive (disk full), closed pipes aside.
 bool output_arrived();
 

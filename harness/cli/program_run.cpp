@@ -24,6 +24,10 @@ std::string contents(const std::filesystem::path& file) {
 
 /// In the child: standard output and error to where the test wants them.
 void redirect(const ProgramOptions& options, const std::string& out, const std::string& err) {
+  if (options.streams_closed) {
+    for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::close(descriptor);
+    return;
+  }
   if (options.reader_gone) {
     std::array<int, 2> pipe{};
     if (::pipe(pipe.data()) != 0) ::_exit(126);

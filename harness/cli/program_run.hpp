@@ -20,6 +20,7 @@ struct ProgramOptions {
   std::string stdout_file;  ///< instead of a pipe
   std::filesystem::path signal_when_exists;
   int signal = 0;
+  bool streams_closed = false;  ///< standard input, output and error are closed
 };
 ProgramRun run_program(const std::string& program, const std::vector<std::string>& arguments,
                        const ProgramOptions& options = {});

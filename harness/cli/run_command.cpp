@@ -120,6 +120,11 @@ int run(const Context& context, const RunRequest& request) {
   return outcome(records);
 }
 
+/// `--out "$DIR"` with DIR unset is a mistake, not a run without records.
+std::string not_empty(const std::string& text) {
+  return text.empty() ? "the value is empty" : "";
+}
+
 }  // namespace
 
 void add_run_command(CLI::App& app, Context& context) {
@@ -132,13 +137,17 @@ void add_run_command(CLI::App& app, Context& context) {
   command
       ->add_option("-d,--device", request->devices,
                    "An id (vulkan:0), a backend (vulkan) or a part of the name; several times; default: all")
-      ->allow_extra_args(false);
-  command->add_option("-p,--path", request->path, "Only this kernel path; it is never replaced by another");
+      ->allow_extra_args(false)
+      ->check(not_empty);
+  command->add_option("-p,--path", request->path, "Only this kernel path; it is never replaced by another")
+      ->check(not_empty);
   command->add_option("-s,--suite", request->suite, "smoke, ladder, conformance or a file of case patterns")
+      ->check(not_empty)
       ->capture_default_str();
   command->add_option("-c,--case", request->cases, "A case text or pattern instead of a suite; several times")
-      ->allow_extra_args(false);
-  command->add_option("--seed", request->seed, "Seed of every case, in place of its own");
+      ->allow_extra_args(false)
+      ->check(not_empty);
+  command->add_option("--seed", request->seed, "Seed of every case, in place of its own")->check(not_empty);
   command
       ->add_option("-i,--input", request->inputs,
                    "NAME=FILE.npy or NAME=FILE.safetensors:TENSOR; dimensions and in= follow; several times")
@@ -148,8 +157,10 @@ void add_run_command(CLI::App& app, Context& context) {
                    "What a NaN in --input means: reject it, or judge who may become NaN")
       ->check(CLI::IsMember({"reject", "allow"}))
       ->capture_default_str();
-  command->add_option("-o,--out", request->out,
-                      "Directory for records.jsonl (written as cases finish), junit.xml and summary.md");
+  command
+      ->add_option("-o,--out", request->out,
+                   "Directory for records.jsonl (written as cases finish), junit.xml and summary.md")
+      ->check(not_empty);
   command->add_flag("--append", request->append, "Add to the records of an earlier run in DIR")
       ->needs("--out");
   command->add_option("--repeats", request->repeats, "Runs of each case, compared bit by bit")

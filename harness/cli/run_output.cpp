@@ -16,8 +16,6 @@ Result<RunOutput> RunOutput::open(const std::filesystem::path& directory, bool a
         fmt::format("--out {}: the directory cannot be made: {}", directory.string(), error.message()));
   const auto mode = append ? RecordLog::Mode::append : RecordLog::Mode::create;
   auto log = RecordLog::open(directory / "records.jsonl", mode);
-  if (!log && !append && log.error().kind == ErrorKind::bad_input)
-    return bad_input(log.error().message + " (--append)");
   if (!log) return tl::unexpected(log.error());
   return RunOutput(directory, std::move(*log));
 }

@@ -4,9 +4,11 @@
 
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 
 namespace parity::cli {
+
+/// A suite is written by hand: what is larger is not one.
+constexpr std::size_t largest_suite = std::size_t{1} << 22;
 
 std::string suite_summary(std::string_view text) {
   if (!text.starts_with('#')) return {};
@@ -29,10 +31,13 @@ Result<std::vector<Case>> read_suite(const std::string& name, const StageTable& 
   std::ifstream stream(name, std::ios::binary);
   if (!stream || std::filesystem::is_directory(name, ignored))
     return bad_input(fmt::format("the suite file '{}' cannot be opened", name));
-  std::ostringstream text;
-  text << stream.rdbuf();
+  std::string text(largest_suite, '\0');
+  stream.read(text.data(), static_cast<std::streamsize>(text.size()));
   if (stream.bad()) return bad_input(fmt::format("the suite file '{}' cannot be read", name));
-  return parse_suite(std::move(text).str(), name, stages);
+  if (!stream.eof())
+    return bad_input(fmt::format("the suite file '{}' has more than {} bytes", name, largest_suite));
+  text.resize(static_cast<std::size_t>(stream.gcount()));
+  return parse_suite(text, name, stages);
 }
 
 }  // namespace parity::cli

@@ -66,9 +66,8 @@ double host_bytes_needed(const Program& program, int repeats) {
     for (std::size_t d = 0; d < spec.shape.size(); ++d) {
       elements *= static_cast<double>(spec.shape[d]);
       if (d + 2 < spec.shape.size()) matrices *= static_cast<double>(spec.shape[d]);
-      stored +=
-          static_cast<double>(std::max<std::int64_t>(0, spec.shape[d] - 1)) *
-          static_cast<double>(d < spec.strides.size() ? spec.strides[d] : 1);
+      stored += static_cast<double>(std::max<std::int64_t>(0, spec.shape[d] - 1)) *
+                static_cast<double>(d < spec.strides.size() ? spec.strides[d] : 1);
     }
     if (elements == 0) continue;
     const double size = std::max(elements, stored) * static_cast<double>(size_of(spec.dtype));

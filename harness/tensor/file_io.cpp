@@ -58,7 +58,8 @@ FileReader::~FileReader() {
 
 Result<FileReader> FileReader::open(const std::filesystem::path& file) {
   const std::string name = file.string();
-  const int descriptor = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
+  // Without O_NONBLOCK a pipe that nobody writes to would hang here, before it is refused.
+  const int descriptor = ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0)
     return bad_input(fmt::format("{}: cannot open it for reading: {}", name, reason(errno)));
   FileReader reader(descriptor, 0, name);

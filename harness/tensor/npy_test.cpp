@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include <cmath>
 #include <csignal>
@@ -218,6 +219,10 @@ TEST(NpyTest, MissingFilesAndFoldersAreErrors) {
   EXPECT_NE(message(read_npy(folder / "none.npy")).find("none.npy: cannot open it for reading: No such file"),
             std::string::npos);
   EXPECT_NE(message(read_npy(folder.path())).find("not a regular file"), std::string::npos);
+  // A pipe that nobody writes to is refused, not waited for.
+  ASSERT_EQ(::mkfifo((folder / "pipe.npy").c_str(), 0600), 0);
+  EXPECT_NE(message(read_npy(folder / "pipe.npy")).find("not a regular file"), std::string::npos);
+  std::filesystem::remove(folder / "pipe.npy");
   const Tensor tensor = *Tensor::create(DType::f32, {2});
   EXPECT_NE(message(write_npy(folder / "no" / "t.npy", tensor))
                 .find("cannot create a file beside it: No such file"),
