@@ -36,30 +36,29 @@ L4 bits_of(D4 x) {
   return reinterpret_cast<L4>(x);
 }
 
-/// A power of two in the normal range, as the exponent field of a double.
-std::int64_t exponent_field(double power) {
-  return std::bit_cast<std::int64_t>(power);
-}
-
 /// 2^floor(log2 |x|) within the normal range of the store, as bits of a double.
 struct Spacing {
+  using U4 __attribute__((vector_size(32))) = std::uint64_t;  // the sum below passes 2^63
   D4 smallest;
-  L4 to_reciprocal;  ///< bits of 1 / ulp(x) = this - bits of the power
+  U4 to_reciprocal;  ///< bits of 1 / ulp(x) = this - bits of the power
   explicit Spacing(const StoreGrid& g)
       : smallest(fill(g.smallest_power)),
-        to_reciprocal(L4{} + ((std::int64_t{2046} << 52) - exponent_field(g.ulp_scale) + exponent_field(1))) {
-  }
+        to_reciprocal(U4{} + ((std::uint64_t{2046} << 52) - std::bit_cast<std::uint64_t>(g.ulp_scale) +
+                              std::bit_cast<std::uint64_t>(1.0))) {}
   D4 power(D4 x) const { return larger(reinterpret_cast<D4>(bits_of(x) & exponent_mask), smallest); }
-  D4 reciprocal_ulp(D4 power) const { return reinterpret_cast<D4>(to_reciprocal - bits_of(power)); }
+  D4 reciprocal_ulp(D4 power) const {
+    return reinterpret_cast<D4>(to_reciprocal - reinterpret_cast<U4>(power));
+  }
 };
 
 /// A cache line of each array, of eight elements of the next run. Arrays that stand for absent ones have no
 /// next run, but an address that is never read does no harm.
 inline void fetch(const ElementRun& run, std::size_t i) {
   const auto ahead = [&](const double* from) {
-    __builtin_prefetch(reinterpret_cast<const char*>(from) + (run.next + static_cast<std::int64_t>(i)) *
-                                                                 static_cast<std::int64_t>(sizeof(double)),
-                       0, 2);
+    // As a number: the address may lie beyond the array.
+    const auto address =
+        reinterpret_cast<std::uintptr_t>(from) + (static_cast<std::uintptr_t>(run.next) + i) * sizeof(double);
+    __builtin_prefetch(reinterpret_cast<const void*>(address), 0, 2);
   };
   ahead(run.v);
   ahead(run.hard);
