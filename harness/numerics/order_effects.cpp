@@ -62,12 +62,13 @@ class SpreadPass {
       equal = std::all_of(results_.begin() + 1, results_.end(),
                           [&](const Tensor* t) { return t->bits(i) == first_bits; });
     }
-    const double variance = variance_at(i);
+    const double ulp = grid::ulp(grid_, reference_at(i, *value));
+    const double predicted = predicted_at(i, ulp);
     if (equal) {
       // An agreed NaN has no spread to count.
       if (!std::isfinite(*value)) return;
       ++p.counted;
-      p.predicted += variance > 0;
+      p.predicted += predicted > 0;
       return;
     }
     ++p.differing;
@@ -86,23 +87,28 @@ class SpreadPass {
     }
     const double n = static_cast<double>(results_.size());
     const double deviation = std::max(square - sum * sum / n, 0.0) / (n - 1);
-    const double ulp = grid::ulp(grid_, reference_at(i, anchor));
     const double range = high - low;
     ++p.counted;
     p.max_ulp = std::max(p.max_ulp, range / ulp);
     p.range_square += range / ulp * (range / ulp);
     p.deviation_square += deviation / (ulp * ulp);
-    if (!(variance > 0)) return;
-    const double predicted = variance + (rounds_ ? ulp * ulp / 12 : 0);
+    if (!(predicted > 0)) return;
     ++p.predicted;
     p.max_sigma = std::max(p.max_sigma, range / std::sqrt(predicted));
     p.sigma_square += deviation / predicted;
   }
 
-  double variance_at(std::int64_t i) const {
+  /// The predicted variance of element i, 0 where there is none: without a reference, for an exact element,
+  /// and where the systematic part outweighs the noise (a saturated tanh moves by its own last digits, not by
+  /// its argument's).
+  double predicted_at(std::int64_t i, double ulp) const {
     if (want_ == nullptr || want_->variance.empty()) return 0;
-    const double variance = want_->variance[static_cast<std::size_t>(i)];
-    return std::isfinite(variance) ? variance : 0;
+    const auto at = static_cast<std::size_t>(i);
+    const double variance = want_->variance[at];
+    if (!(variance > 0) || !std::isfinite(variance)) return 0;
+    const double predicted = variance + (rounds_ ? ulp * ulp / 12 : 0);
+    const double systematic = want_->systematic.empty() ? 0 : want_->systematic[at];
+    return systematic * systematic > predicted ? 0 : predicted;
   }
   double reference_at(std::int64_t i, double otherwise) const {
     if (want_ == nullptr) return otherwise;

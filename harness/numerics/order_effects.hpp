@@ -24,7 +24,8 @@ struct OrderSpread {
   /// Standard deviation over the results (divisor results - 1), pooled over elements as rms: in ULP.
   double rms_deviation_ulp = 0;
   /// The same two in units of the predicted sqrt(variance + ulp^2/12 where the store rounds); only elements
-  /// with variance > 0. 0 without a tracked reference. rms_deviation_sigma is expected between 0.5 and 2.
+  /// with variance > 0 whose systematic part is not larger. 0 without a tracked reference.
+  /// rms_deviation_sigma is expected between 0.5 and 2.
   double max_range_sigma = 0, rms_deviation_sigma = 0;
   std::int64_t predicted_elements = 0;  ///< elements behind the sigma figures
 };
