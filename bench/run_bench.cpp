@@ -23,15 +23,20 @@ void run_case(benchmark::State& state, bool order_effects) {
   }
 }
 
-void RunSmallCase(benchmark::State& state) { run_case(state, false); }
-void RunSmallCaseWithOrderEffects(benchmark::State& state) { run_case(state, true); }
+void RunSmallCase(benchmark::State& state) {
+  run_case(state, false);
+}
+void RunSmallCaseWithOrderEffects(benchmark::State& state) {
+  run_case(state, true);
+}
 BENCHMARK(RunSmallCase)->Unit(benchmark::kMicrosecond);
 BENCHMARK(RunSmallCaseWithOrderEffects)->Unit(benchmark::kMicrosecond);
 
 void ParseCase(benchmark::State& state) {
   const StageTable stages = make_stage_table();
   for (auto _ : state)
-    benchmark::DoNotOptimize(parse_case("gemm m=64 n=63 k=588 ta=t alpha=0.5 in=f16 out=f16 fill=normal seed=7", stages));
+    benchmark::DoNotOptimize(
+        parse_case("gemm m=64 n=63 k=588 ta=t alpha=0.5 in=f16 out=f16 fill=normal seed=7", stages));
 }
 BENCHMARK(ParseCase)->Unit(benchmark::kMicrosecond);
 

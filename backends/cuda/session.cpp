@@ -123,8 +123,7 @@ Result<void> CudaSession::enter() {
 
 tl::unexpected<Error> CudaSession::die(Error error) {
   const bool fatal = error.kind == ErrorKind::device_failed || error.kind == ErrorKind::timed_out;
-  if (fatal && dead_.empty())
-    dead_ = "this session is dead: " + error.message;
+  if (fatal && dead_.empty()) dead_ = "this session is dead: " + error.message;
   return tl::unexpected<Error>(std::move(error));
 }
 

@@ -27,8 +27,7 @@ inline std::size_t edit_distance(std::string_view a, std::string_view b) {
 inline std::string suggestion(std::string_view word, const std::vector<std::string_view>& known) {
   const auto best =
       std::ranges::min_element(known, {}, [&](std::string_view name) { return edit_distance(word, name); });
-  if (best == known.end() || edit_distance(word, *best) > (word.size() + 1) / 3)
-    return {};
+  if (best == known.end() || edit_distance(word, *best) > (word.size() + 1) / 3) return {};
   return "; did you mean '" + std::string(*best) + "'?";
 }
 

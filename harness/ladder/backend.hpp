@@ -83,7 +83,8 @@ class Session {
   virtual ~Session() = default;
   /// Uploads the whole extent, pads included. dtype, shape and strides must be the spec's.
   virtual Result<void> write(TensorId id, const Tensor& tensor) = 0;
-  /// Runs every call once, in order, and waits. An error of kind device_failed or timed_out means the session is dead.
+  /// Runs every call once, in order, and waits. An error of kind device_failed or timed_out means the session
+  /// is dead.
   virtual Result<RunTiming> run() = 0;
   virtual Result<Tensor> read(TensorId id) = 0;
   /// Looks at the guard zones of every buffer.

@@ -49,9 +49,10 @@ Result<void> check_memory(const Program& program, const RunOptions& options) {
   const double needed = host_bytes_needed(program, options.repeats);
   const double available = std::min(options.memory_limit, host_bytes_available());
   if (needed <= available) return {};
-  return fail(ErrorKind::unsupported,
-              fmt::format("needs about {:.3g} GiB of host memory to run and to judge; {:.3g} GiB are available",
-                          needed / gib, available / gib));
+  return fail(
+      ErrorKind::unsupported,
+      fmt::format("needs about {:.3g} GiB of host memory to run and to judge; {:.3g} GiB are available",
+                  needed / gib, available / gib));
 }
 
 /// The contract of one output: what the case and the path's model say, nothing else.

@@ -47,7 +47,7 @@ struct AccumulationError {
       false;             ///< bias anywhere between none and the derived one: `systematic`, not `mean`
   double term_grid = 0;  ///< grid of an aligned product over 2^emax: 2^-F
   double unnormalised_below = 0;  ///< inputs below it are aligned as if they were this large
-  int product_bits = 0;  ///< an exact product has at most this many bits below its leading one
+  int product_bits = 0;           ///< an exact product has at most this many bits below its leading one
 };
 
 AccumulationError accumulation_error(const ArithmeticModel& model, std::int64_t terms);

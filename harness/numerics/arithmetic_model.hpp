@@ -41,12 +41,14 @@ struct SummationOrder {
 enum class MultiplyAdd : std::uint8_t {
   fused,       ///< fma(a, b, s): one rounding
   separate,    ///< the product is rounded, then the sum
-  multi_term,  ///< a tensor core's adder: `terms` products and the accumulator aligned, truncated, summed exactly
+  multi_term,  ///< a tensor core's adder: `terms` products and the accumulator aligned, truncated, summed
+               ///< exactly
 };
 
-/// A tensor core's multi-term adder (numerics.md, section 2): products are exact, their exponent is the sum of
-/// their operands' exponents; every term is truncated toward zero to 2^(emax - fraction_bits), summed exactly
-/// and the sum truncated to the accumulate format. Hopper fp16 and bf16: 16 terms + accumulator, 25 bits.
+/// A tensor core's multi-term adder (numerics.md, section 2): products are exact, their exponent is the sum
+/// of their operands' exponents; every term is truncated toward zero to 2^(emax - fraction_bits), summed
+/// exactly and the sum truncated to the accumulate format. Hopper fp16 and bf16: 16 terms + accumulator, 25
+/// bits.
 struct MultiTermAdder {
   int terms = 16;
   int fraction_bits = 25;
@@ -83,17 +85,18 @@ std::optional<Function> parse_function(std::string_view text);
 struct ArithmeticModel {
   Precision precision;
   std::optional<Accumulation> accumulation;  ///< absent: the order is unknown
-  /// Unknown order only: the adder may be a tensor core's (aligned and truncated, at least 23 fraction bits and
-  /// `adder_terms` products a step) as well as a chain of roundings to nearest.
+  /// Unknown order only: the adder may be a tensor core's (aligned and truncated, at least 23 fraction bits
+  /// and `adder_terms` products a step) as well as a chain of roundings to nearest.
   bool may_truncate = false;
   int adder_terms = 4;
   bool contract_epilogue = false;  ///< alpha*acc + beta*C is one fma instead of two products and a sum
-  Denormals denormals = Denormals::preserve;     ///< of the accumulate format
+  Denormals denormals = Denormals::preserve;            ///< of the accumulate format
   Rounding multiply_rounding = Rounding::nearest_even;  ///< input -> multiply format, when narrower
   Rounding store_rounding = Rounding::nearest_even;
   bool store_rounding_known = true;
   FunctionAccuracy sigmoid, tanh, exp;  ///< relu and leaky_relu_squared follow from + and *
-  /// Functions whose rounding is known to the bit are none so far; replay skips results that went through one.
+  /// Functions whose rounding is known to the bit are none so far; replay skips results that went through
+  /// one.
 };
 std::string to_string(const ArithmeticModel& model);
 
