@@ -59,11 +59,11 @@ use_vulkan_sdk() {
 
 # Says whether CUDA will be built.
 report_cuda() {
-  local compiler=${CUDACXX:-$(command -v nvcc || true)}
+  local compiler=${CUDACXX:-$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2> /dev/null || true)}
   if [ -n "$compiler" ]; then
     say "CUDA: $compiler"
   else
-    say "CUDA: no nvcc in the PATH and CUDACXX is not set; going on without the CUDA backend"
+    say "CUDA: no nvcc in the PATH or /usr/local/cuda, and CUDACXX is not set; going on without the CUDA backend"
   fi
 }
 

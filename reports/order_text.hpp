@@ -11,7 +11,8 @@ namespace parity {
 struct DeviceSpread {
   std::int64_t experiments = 0;
   std::int64_t unequal = 0;  ///< experiments that changed bits
-  double max_deviation = 0;  ///< rms deviation over the predicted one, largest; numerics.md expects 0.5 to 2
+  double max_deviation =
+      0;  ///< rms deviation over the predicted one, largest; docs/numerics.md expects 0.5 to 2
   bool run_to_run_unequal = false;
 };
 DeviceSpread device_spread(const OrderEffects& order);

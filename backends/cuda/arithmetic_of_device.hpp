@@ -7,8 +7,8 @@
 
 namespace parity::cuda {
 
-// What each path computes with, as far as it is known: numerics.md, section 2, and the CUDA C++ Programming
-// Guide, "Mathematical Functions". Plain functions of the compute capability.
+// What each path computes with, as far as it is known: docs/numerics.md, section 2, and the CUDA C++
+// Programming Guide, "Mathematical Functions". Plain functions of the compute capability.
 
 /// A tensor core's adder by compute capability, for products of `input` (f16, bf16, or f32 meaning TF32).
 struct TensorCore {

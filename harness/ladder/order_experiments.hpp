@@ -21,9 +21,9 @@ struct OrderSubject {
   std::uint64_t seed = 1;
 };
 
-/// Measures what the order of summation does (numerics.md, section 6): run to run from `runs`; permutation,
-/// batch invariance and the emulated ensemble for Programs of one call. Leaves the execution's inputs as they
-/// were.
+/// Measures what the order of summation does (docs/numerics.md, section 6): run to run from `runs`;
+/// permutation, batch invariance and the emulated ensemble for Programs of one call. Leaves the execution's
+/// inputs as they were.
 OrderEffects measure_order_effects(const OrderSubject& subject, Execution& execution,
                                    const std::vector<RunResult>& runs);
 

@@ -26,7 +26,7 @@ struct Stretch {
       false;  ///< the chain's sum then joins the total, with one rounding, and the chain restarts
 };
 
-/// What is known of a matmul's rounding errors before any data is seen; numerics.md, sections 2 and 4.
+/// What is known of a matmul's rounding errors before any data is seen; docs/numerics.md, sections 2 and 4.
 struct AccumulationError {
   std::vector<std::int64_t> permutation;  ///< as SummationPlan's; only where the stretches need it
   std::vector<Stretch> stretches;

@@ -10,7 +10,7 @@
 namespace parity {
 
 /// A batch of matrices as an arithmetic sees it, row-major [batch, rows, cols]. `v` is always there; the
-/// other arrays only in the tracked arithmetic (numerics.md, section 4). For every element of a healthy
+/// other arrays only in the tracked arithmetic (docs/numerics.md, section 4). For every element of a healthy
 /// result y:
 ///   |y - v| <= hard (certain),  y - v = systematic error (|.| <= systematic) + noise of mean `mean` and
 ///   variance `variance`.

@@ -9,7 +9,7 @@
 
 namespace parity {
 
-/// Where which format is used on the way from input to output (see kernels.md: accumulator to fp32 scratch,
+/// Where which format is used on the way from input to output (accumulator to fp32 scratch,
 /// bias and activation in fp32, conversion at the final store).
 struct Precision {
   DType input = DType::f32;
@@ -45,8 +45,8 @@ enum class MultiplyAdd : std::uint8_t {
                ///< exactly
 };
 
-/// A tensor core's multi-term adder (numerics.md, section 2): products are exact, their exponent is the sum
-/// of their operands' exponents; every term is truncated toward zero to 2^(emax - fraction_bits), summed
+/// A tensor core's multi-term adder (docs/numerics.md, section 2): products are exact, their exponent is the
+/// sum of their operands' exponents; every term is truncated toward zero to 2^(emax - fraction_bits), summed
 /// exactly and the sum truncated to the accumulate format. Hopper fp16 and bf16: 16 terms + accumulator, 25
 /// bits.
 struct MultiTermAdder {

@@ -5,7 +5,7 @@
 namespace parity {
 
 /// What four thresholds in common use would say of a result. Reported beside the verdict, never trusted: they
-/// depend on the scale of the data and look away from single elements (numerics.md, section 5).
+/// depend on the scale of the data and look away from single elements (docs/numerics.md, section 5).
 struct CommonThresholds {
   bool cosine = false;  ///< cosine similarity > 0.999
   bool nmse =

@@ -33,7 +33,7 @@ struct ElementLimits {
   double low = 0, high = 0, hard_low = 0, hard_high = 0;
 };
 
-/// The judgement of single elements, numerics.md section 5, step 2:
+/// The judgement of single elements, docs/numerics.md section 5, step 2:
 ///   E = lambda sigma + 0.1 |mean| + systematic, accepted [v + mean - E, v + mean + E] cut to [v - hard, v +
 ///   hard],
 /// ends rounded to the output grid (in the store's own mode where it is known: what catches a truncating

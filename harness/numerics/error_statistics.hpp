@@ -20,7 +20,7 @@ struct WorstElement {
 };
 
 /// What was measured over one output tensor; recorded for passes too. NaN and Inf are counted and left out of
-/// the sums. Definitions in numerics.md, section 5.5.
+/// the sums. Definitions in docs/numerics.md, section 5.5.
 struct ErrorStatistics {
   std::int64_t elements = 0;
   std::int64_t nan = 0, inf = 0;          ///< in the result

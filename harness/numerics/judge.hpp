@@ -36,8 +36,8 @@ struct Judgement {
 };
 
 /// Judges `got` (any strides; logical [batch, rows, cols] row-major, as `want`) by bounds and aggregates:
-/// numerics.md, section 5, steps 2 to 5 and, with contract.exact or an i32 store, the bits. `want` is the
-/// tracked value before the store rounding.
+/// docs/numerics.md, section 5, steps 2 to 5 and, with contract.exact or an i32 store, the bits. `want` is
+/// the tracked value before the store rounding.
 /// - Beyond the hard bound, NaN or Inf not in the reference, a reference NaN missing, an element never
 /// written: fail.
 /// - Outside the expected spread, inside the hard bound: suspect; pass when the replay gives the same bits;

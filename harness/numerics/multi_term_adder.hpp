@@ -5,10 +5,10 @@
 
 namespace parity {
 
-/// c = a b with a multi-term adder accumulating in fp32 (numerics.md, section 2), to the bit: per step the
-/// products (exact) and the accumulator are aligned to the largest exponent (a product's is the sum of its
-/// operands' exponents, a subnormal's being that of the smallest normal number: measured on an H200, fp16 and
-/// bf16), truncated toward zero to 2^(emax - fraction_bits), summed exactly, and the sum is truncated to
+/// c = a b with a multi-term adder accumulating in fp32 (docs/numerics.md, section 2), to the bit: per step
+/// the products (exact) and the accumulator are aligned to the largest exponent (a product's is the sum of
+/// its operands' exponents, a subnormal's being that of the smallest normal number: measured on an H200, fp16
+/// and bf16), truncated toward zero to 2^(emax - fraction_bits), summed exactly, and the sum is truncated to
 /// fp32. Each part of `plan` runs from zero, a last step that is short is filled with zeros, and the parts'
 /// sums are added in fp32, rounded to nearest. a and b hold numbers of the format `multiply` (at most 24
 /// significand bits). c is row-major and contiguous. A NaN or Inf among the inputs gives what IEEE addition

@@ -10,7 +10,8 @@
 namespace parity {
 
 /// How much several results of the same mathematical tensor differ: repeated runs, permuted reductions, a row
-/// computed alone and in its batch, emulated orders (numerics.md, section 6). Recorded, never gating alone.
+/// computed alone and in its batch, emulated orders (docs/numerics.md, section 6). Recorded, never gating
+/// alone.
 struct OrderSpread {
   std::int64_t results = 0, elements = 0;
   bool bit_equal = true;              ///< all results have the same bits everywhere (-0 and +0 differ here)

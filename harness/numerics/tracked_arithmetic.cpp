@@ -1,5 +1,5 @@
 // The tracked arithmetic: fp64 values with hard bound, systematic part, mean and variance of the rounding
-// error of a device with a given model (numerics.md, section 4).
+// error of a device with a given model (docs/numerics.md, section 4).
 #include <algorithm>
 #include <cmath>
 

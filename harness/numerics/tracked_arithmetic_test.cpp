@@ -37,7 +37,7 @@ Spread measure(const ArithmeticModel& actual, const ArithmeticModel& claimed, Fi
       sum += z * z;
       ++n;
       spread.largest = std::max(spread.largest, z);
-      // numerics.md, section 5: E = lambda sigma + 0.1 |mu| + systematic, lambda = 8.
+      // docs/numerics.md, section 5: E = lambda sigma + 0.1 |mu| + systematic, lambda = 8.
       const double expected = 8 * sigma + 0.1 * std::fabs(want.mean[i]) + want.systematic[i];
       if (off > 0) spread.worst_expected = std::max(spread.worst_expected, off / expected);
     }
