@@ -1,11 +1,29 @@
 #include "references/op_table.hpp"
 
+#include <algorithm>
+#include <iterator>
+
 namespace parity {
+namespace {
+
+using Ops = std::vector<std::unique_ptr<const Op>>;
+
+void append(Ops& ops, Ops family) {
+  std::ranges::move(family, std::back_inserter(ops));
+}
+
+}  // namespace
 
 OpTable make_op_table() {
-  std::vector<std::unique_ptr<const Op>> ops;
+  Ops ops;
   ops.push_back(make_gemm_op());
   ops.push_back(make_linear_op());
+  append(ops, make_elementwise_ops());
+  append(ops, make_attention_ops());
+  append(ops, make_xsa_ops());
+  append(ops, make_loss_ops());
+  append(ops, make_embedding_ops());
+  append(ops, make_optimizer_ops());
   return OpTable(std::move(ops));
 }
 
