@@ -9,7 +9,8 @@
 
 namespace parity {
 
-/// The bytes of a Program's tensors on the host, each between two guard zones.
+/// The bytes of a Program's tensors on the host, each between two guard zones; a view lies in its root's
+/// bytes.
 class HostMemory {
  public:
   static Result<HostMemory> create(const Program& program);

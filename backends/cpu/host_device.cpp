@@ -14,6 +14,10 @@ Result<HostMemory> HostMemory::create(const Program& program) {
   memory.specs_ = program.tensors;
   for (TensorSpec& spec : memory.specs_) {
     if (spec.strides.empty()) spec.strides = contiguous_strides(spec.shape);
+    if (spec.is_view()) {
+      memory.buffers_.emplace_back();
+      continue;
+    }
     const auto layout = guarded_layout(spec);
     if (!layout) return tl::unexpected(layout.error());
     try {
@@ -30,9 +34,11 @@ Result<HostMemory> HostMemory::create(const Program& program) {
 }
 
 std::span<const std::byte> HostMemory::payload(TensorId id) const {
-  const auto index = static_cast<std::size_t>(id);
-  const std::size_t bytes = guarded_layout(specs_[index])->payload_bytes;
-  return std::span<const std::byte>(buffers_[index]).subspan(guard_bytes, bytes);
+  const TensorSpec& spec = specs_[static_cast<std::size_t>(id)];
+  const std::size_t bytes = guarded_layout(spec)->payload_bytes;
+  const auto root = static_cast<std::size_t>(spec.is_view() ? spec.view_of : id);
+  const std::size_t offset = static_cast<std::size_t>(spec.view_offset) * size_of(spec.dtype);
+  return std::span<const std::byte>(buffers_[root]).subspan(guard_bytes + offset, bytes);
 }
 
 std::span<std::byte> HostMemory::payload(TensorId id) {
@@ -62,6 +68,7 @@ Result<void> HostMemory::assign(TensorId id, const Tensor& tensor) {
 std::vector<GuardDamage> HostMemory::guard_damage() const {
   std::vector<GuardDamage> damage;
   for (std::size_t i = 0; i < specs_.size(); ++i) {
+    if (specs_[i].is_view()) continue;
     const std::span<const std::byte> buffer(buffers_[i]);
     const auto layout = guarded_layout(specs_[i]);
     append_guard_damage(specs_[i], buffer.first(layout->offset()), buffer.subspan(layout->behind()), damage);
@@ -81,10 +88,28 @@ class HostSession final : public Session {
   Result<std::vector<GuardDamage>> check_guards() override { return memory_.guard_damage(); }
 
   Result<RunTiming> run() override {
-    const auto start = std::chrono::steady_clock::now();
-    for (std::size_t i = 0; i < kernels_.size(); ++i)
+    using Clock = std::chrono::steady_clock;
+    const auto seconds_since = [](Clock::time_point start) {
+      return std::chrono::duration<double>(Clock::now() - start).count();
+    };
+    const auto start = Clock::now();
+    RunTiming timing;
+    for (std::size_t i = 0; i < kernels_.size(); ++i) {
+      const auto call_start = Clock::now();
       if (auto ok = kernels_[i](program_.calls[i], program_, memory_); !ok) return tl::unexpected(ok.error());
-    return RunTiming{std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), {}};
+      timing.call_seconds.push_back(seconds_since(call_start));
+    }
+    timing.host_seconds = seconds_since(start);
+    return timing;
+  }
+
+  Result<void> advance() override {
+    for (const Carry& carry : program_.carries) {
+      const auto from = memory_.tensor(carry.from);
+      if (!from) return tl::unexpected(from.error());
+      if (auto ok = memory_.assign(carry.to, *from); !ok) return ok;
+    }
+    return {};
   }
 
  private:

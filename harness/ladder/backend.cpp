@@ -6,6 +6,10 @@
 
 namespace parity {
 
+Result<void> Session::advance() {
+  return fail(ErrorKind::unsupported, "this device cannot carry tensors from run to run");
+}
+
 Support matches_precision(const Implementation& implementation, const OpCall& call, const Program& program) {
   using Kind = Support::Kind;
   if (implementation.op != call.op)
@@ -14,6 +18,7 @@ Support matches_precision(const Implementation& implementation, const OpCall& ca
   for (std::size_t i = 0; i < call.inputs.size(); ++i) {
     if (call.inputs[i] == no_tensor) continue;
     const TensorSpec& spec = program.spec(call.inputs[i]);
+    if (spec.dtype == DType::i32) continue;  // indices
     const DType wanted = i < implementation.factors ? implementation.input : store;
     if (spec.dtype != wanted)
       return {Kind::not_applicable,

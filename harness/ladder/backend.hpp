@@ -26,7 +26,8 @@ struct Implementation {
   std::string summary;  ///< one line for `parity list`
   /// Input and accumulate dtypes it takes; store dtypes are those listed. The first `factors` input ports
   /// (the operands of the product: A and B, or X and W) are in `input`; later ones (addends: C, bias) always
-  /// have the dtype of the output that is stored.
+  /// have the dtype of the output that is stored. Ports of indices (i32) are exempt. 0: no port is a factor,
+  /// all have the store's dtype.
   std::size_t factors = 2;
   DType input = DType::f32, accumulate = DType::f32;
   std::vector<DType> stores;
@@ -74,6 +75,7 @@ struct GuardDamage {
 struct RunTiming {
   double host_seconds = 0;
   std::optional<double> device_seconds;  ///< by the device's own clock
+  std::vector<double> call_seconds;      ///< the same, one per call of the program; empty: not measured
 };
 
 /// A Program loaded on a device, its buffers resident: write inputs, run as often as wanted, read any tensor.
@@ -87,6 +89,8 @@ class Session {
   /// is dead.
   virtual Result<RunTiming> run() = 0;
   virtual Result<Tensor> read(TensorId id) = 0;
+  /// Copies every pair of Program::carries on the device: `from` of the last run is `to` of the next.
+  virtual Result<void> advance();
   /// Looks at the guard zones of every buffer.
   virtual Result<std::vector<GuardDamage>> check_guards() = 0;
 };

@@ -33,6 +33,10 @@ Result<std::vector<std::optional<Shape>>> input_shapes(const Op& op, const OpCal
 
 }  // namespace
 
+Result<void> Op::gradient(const OpCall&, GradientBuilder&) const {
+  return fail(ErrorKind::unsupported, fmt::format("{} has no gradient rule", name()));
+}
+
 Result<void> check_call(const Op& op, const OpCall& call, const Program& program) {
   if (call.inputs.size() > op.inputs().size())
     return bad_input(

@@ -25,6 +25,8 @@ struct Work {
 /// The tensors of one op call on the host, in port order; an empty optional port is null.
 using PortTensors = std::vector<const Tensor*>;
 
+class GradientBuilder;
+
 /// The smallest thing with a numerical contract: ports, shape rule, reference, work. Stateless.
 class Op {
  public:
@@ -48,6 +50,10 @@ class Op {
 
   /// Length of the reduction behind each output element (1: elementwise). Decides density of integer fills.
   virtual std::int64_t reduction_length(const OpCall& call, const Program& program) const = 0;
+
+  /// Gradient rule: adds the calls that turn the gradients of the call's outputs into those of its inputs
+  /// (gradient_builder.hpp). An op without one cannot be differentiated: an error of kind unsupported.
+  virtual Result<void> gradient(const OpCall& call, GradientBuilder& builder) const;
 
   // What the order experiments need. An op that does not reduce, or has no independent rows, returns nullopt.
 

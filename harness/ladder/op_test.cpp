@@ -43,7 +43,8 @@ class Programs : public ::testing::Test {
   Program chain{{{"x", DType::f32, {2, 3}, {3, 1}, Role::input},
                  {"h", DType::f32, {2, 3}, {3, 1}, Role::intermediate},
                  {"y", DType::f32, {2, 3}, {3, 1}, Role::output}},
-                {{"copy", {}, {0}, {1}}, {"copy", {}, {1}, {2}}}};
+                {{"copy", {}, {0}, {1}}, {"copy", {}, {1}, {2}}},
+                {}};
   std::string error() {
     const auto ok = check_program(ops, chain);
     return ok ? "none" : ok.error().message;

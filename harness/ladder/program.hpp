@@ -23,7 +23,16 @@ struct TensorSpec {
   Shape shape;
   Strides strides;  ///< elements; gaps between rows allowed
   Role role = Role::input;
+  /// A view: this tensor is part of another one's memory, `view_offset` elements after that one's first. The
+  /// other is not a view itself; the view's bytes begin on a multiple of view_alignment, so that any device
+  /// can bind it. A view has its root's dtype and role.
+  TensorId view_of = no_tensor;
+  std::int64_t view_offset = 0;
+  bool is_view() const { return view_of != no_tensor; }
 };
+
+/// Bytes; the largest alignment that devices ask of a storage buffer's offset.
+inline constexpr std::int64_t view_alignment = 256;
 
 /// One op applied to tensors. Ports are in the op's declared order.
 struct OpCall {
@@ -33,10 +42,16 @@ struct OpCall {
   std::vector<TensorId> outputs;
 };
 
+/// After a run, `from` becomes the next run's `to` (weights, optimizer state): Session::advance copies it.
+struct Carry {
+  TensorId from = no_tensor, to = no_tensor;
+};
+
 /// What a stage runs: op calls, in order, over named tensors.
 struct Program {
   std::vector<TensorSpec> tensors;
   std::vector<OpCall> calls;
+  std::vector<Carry> carries;
   DType accumulate = DType::f32;  ///< the accumulate format the case asks for
 
   std::optional<TensorId> find(std::string_view name) const {

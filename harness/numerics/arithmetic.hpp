@@ -40,11 +40,19 @@ class Arithmetic {
   /// alpha * x + beta * y, rounded as the model says (contract_epilogue). `y` may be null (beta is not read):
   /// alpha * x. alpha and beta are fp32 numbers. Multiplying by exactly 1 rounds nothing.
   virtual Value scale_add(double alpha, const Value& x, double beta, const Value* y) = 0;
-  /// x + y; a y with one row is added to every row (a bias).
+  /// x + y. Broadcasting, here and below: a y with one batch, one row or one column meets all of x's. Errors
+  /// of a repeated y are common to what it meets: tracked, they turn from noise into a systematic part.
   virtual Value add(const Value& x, const Value& y) = 0;
   /// Elementwise product, same broadcasting.
   virtual Value mul(const Value& x, const Value& y) = 0;
+  /// Elementwise quotient, same broadcasting; accuracy: ArithmeticModel::divide.
+  virtual Value div(const Value& x, const Value& y) = 0;
   virtual Value apply(Function function, const Value& x) = 0;
+  /// sum over the columns of x * y, in the model's order and multiply-add: [batch, rows, 1]. x and y have the
+  /// same sizes. `y` null: the sum of x (a product with exactly 1 rounds nothing).
+  virtual Value row_dot(const Value& x, const Value* y) = 0;
+  /// The largest of each row, [batch, rows, 1]; a NaN in a row gives NaN. cols >= 1. Rounds nothing.
+  virtual Value row_max(const Value& x) = 0;
   /// The final conversion to the store type. Exact: unchanged. Tracked: |e| <= max(u |y|, eta/2) joins `hard`
   /// only (the judge works on the output grid, see judge.hpp). Emulated: rounded.
   virtual Value store(const Value& x, DType dtype) = 0;

@@ -8,13 +8,16 @@
 namespace parity {
 namespace {
 
-constexpr std::array<std::pair<Function, std::string_view>, 6> function_names{{
+constexpr std::array<std::pair<Function, std::string_view>, 9> function_names{{
     {Function::identity, "identity"},
     {Function::relu, "relu"},
     {Function::leaky_relu_squared, "leaky_relu_squared"},
     {Function::sigmoid, "sigmoid"},
     {Function::tanh, "tanh"},
     {Function::exp, "exp"},
+    {Function::log, "log"},
+    {Function::sqrt, "sqrt"},
+    {Function::inverse_sqrt, "inverse_sqrt"},
 }};
 
 std::string describe(const SummationOrder& order) {

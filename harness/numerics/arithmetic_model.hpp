@@ -74,9 +74,22 @@ struct FunctionAccuracy {
   double slope_ulp = 0;
   double absolute = 0;
 };
+inline bool correctly_rounded(const FunctionAccuracy& accuracy) {
+  return accuracy.base_ulp == 0 && accuracy.slope_ulp == 0 && accuracy.absolute == 0;
+}
 
 /// Elementwise functions of the references.
-enum class Function : std::uint8_t { identity, relu, leaky_relu_squared, sigmoid, tanh, exp };
+enum class Function : std::uint8_t {
+  identity,
+  relu,
+  leaky_relu_squared,
+  sigmoid,
+  tanh,
+  exp,
+  log,
+  sqrt,
+  inverse_sqrt,  ///< 1 / sqrt(x)
+};
 std::string_view name_of(Function function);
 std::optional<Function> parse_function(std::string_view text);
 
@@ -94,9 +107,9 @@ struct ArithmeticModel {
   Rounding multiply_rounding = Rounding::nearest_even;  ///< input -> multiply format, when narrower
   Rounding store_rounding = Rounding::nearest_even;
   bool store_rounding_known = true;
-  FunctionAccuracy sigmoid, tanh, exp;  ///< relu and leaky_relu_squared follow from + and *
-  /// Functions whose rounding is known to the bit are none so far; replay skips results that went through
-  /// one.
+  /// relu and leaky_relu_squared follow from + and *. An accuracy of zero everywhere means correctly rounded,
+  /// for which divide and sqrt have known bits; replay skips results that went through any other function.
+  FunctionAccuracy sigmoid, tanh, exp, log, sqrt, inverse_sqrt, divide;
 };
 std::string to_string(const ArithmeticModel& model);
 

@@ -5,6 +5,7 @@
 #include "harness/numerics/emulated_matmul.hpp"
 #include "harness/numerics/flush_scope.hpp"
 #include "harness/numerics/value_access.hpp"
+#include "harness/numerics/value_shape.hpp"
 
 namespace parity {
 namespace {
@@ -48,6 +49,37 @@ class EmulatedArithmetic final : public Arithmetic {
       elementwise<T>(flush_, x.size(), product, result.v.data());
       return result;
     });
+  }
+
+  Value div(const Value& x, const Value& y) override {
+    return in_scratch([&](auto zero) {
+      using T = decltype(zero);
+      Value result = like(x, y.bits_known && correctly_rounded(model_.divide));
+      const auto quotient = [&](std::int64_t i) {
+        return static_cast<T>(x.v[static_cast<std::size_t>(i)]) /
+               static_cast<T>(y.v[static_cast<std::size_t>(broadcast_index(x, y, i))]);
+      };
+      elementwise<T>(flush_, x.size(), quotient, result.v.data());
+      return result;
+    });
+  }
+
+  Value row_dot(const Value& x, const Value* y) override {
+    const Value rows = rows_as_batch(x);
+    Value ones;
+    if (y == nullptr) ones = filled(1, 1, x.cols, 1);
+    Value sums = emulate_matmul(model_, rows, false, y == nullptr ? ones : rows_as_batch(*y), true);
+    sums.bits_known = x.bits_known && (y == nullptr || y->bits_known);
+    return reshape(std::move(sums), x.batch, x.rows, 1);
+  }
+
+  Value row_max(const Value& x) override {
+    Value result = make_value(x.batch, x.rows, 1);
+    result.bits_known = x.bits_known;
+    for_each_element(x.batch * x.rows, [&](std::int64_t row) {
+      result.v[static_cast<std::size_t>(row)] = row_maximum(x, row);
+    });
+    return result;
   }
 
   Value apply(Function function, const Value& x) override {
@@ -113,7 +145,8 @@ class EmulatedArithmetic final : public Arithmetic {
   template <class T>
   Value applied(Function function, const Value& x) {
     const bool known = function == Function::identity || function == Function::relu ||
-                       function == Function::leaky_relu_squared;
+                       function == Function::leaky_relu_squared ||
+                       (function == Function::sqrt && correctly_rounded(model_.sqrt));
     Value result = like(x, known);
     const auto at = [&](std::int64_t i) { return static_cast<T>(x.v[static_cast<std::size_t>(i)]); };
     switch (function) {
@@ -132,9 +165,15 @@ class EmulatedArithmetic final : public Arithmetic {
         elementwise<T>(flush_, x.size(), square, result.v.data());
         break;
       }
+      case Function::sqrt:
+        elementwise<T>(
+            flush_, x.size(), [&](std::int64_t i) { return std::sqrt(at(i)); }, result.v.data());
+        break;
       case Function::sigmoid:
       case Function::tanh:
-      case Function::exp: {
+      case Function::exp:
+      case Function::log:
+      case Function::inverse_sqrt: {
         // Correctly rounded for nearly all arguments; a device may differ in the last bits.
         const auto rounded = [&](std::int64_t i) {
           return evaluate(function, x.v[static_cast<std::size_t>(i)]);

@@ -77,6 +77,36 @@ class ExactArithmetic final : public Arithmetic {
     return result;
   }
 
+  Value div(const Value& x, const Value& y) override {
+    Value result = make_value(x.batch, x.rows, x.cols);
+    for_each_element(x.size(), [&](std::int64_t i) {
+      const auto at = static_cast<std::size_t>(i);
+      result.v[at] = x.v[at] / y.v[static_cast<std::size_t>(broadcast_index(x, y, i))];
+    });
+    return result;
+  }
+
+  Value row_dot(const Value& x, const Value* y) override {
+    Value result = make_value(x.batch, x.rows, 1);
+    for_each_element(x.batch * x.rows, [&](std::int64_t row) {
+      double sum = 0;
+      for (std::int64_t i = row * x.cols; i < (row + 1) * x.cols; ++i) {
+        const auto at = static_cast<std::size_t>(i);
+        sum += y == nullptr ? x.v[at] : x.v[at] * y->v[at];
+      }
+      result.v[static_cast<std::size_t>(row)] = sum;
+    });
+    return result;
+  }
+
+  Value row_max(const Value& x) override {
+    Value result = make_value(x.batch, x.rows, 1);
+    for_each_element(x.batch * x.rows, [&](std::int64_t row) {
+      result.v[static_cast<std::size_t>(row)] = row_maximum(x, row);
+    });
+    return result;
+  }
+
   Value apply(Function function, const Value& x) override {
     Value result = make_value(x.batch, x.rows, x.cols);
     for_each_element(x.size(), [&](std::int64_t i) {

@@ -8,6 +8,7 @@
 #include "harness/numerics/summation_order.hpp"
 #include "harness/numerics/tracked_matmul.hpp"
 #include "harness/numerics/value_access.hpp"
+#include "harness/numerics/value_shape.hpp"
 
 namespace parity {
 namespace {
@@ -32,8 +33,22 @@ Element scaled(const Element& x, double factor) {
           factor * factor * x.variance};
 }
 
+/// Variance of a sum whose parts may depend on each other in any way: the standard deviations add.
+double joint_variance(double x, double y) {
+  if (x == 0) return y;
+  if (y == 0) return x;
+  const double deviation = std::sqrt(x) + std::sqrt(y);
+  return deviation * deviation;
+}
+
 Element sum(const Element& x, const Element& y) {
-  return {x.v + y.v, x.hard + y.hard, x.systematic + y.systematic, x.mean + y.mean, x.variance + y.variance};
+  return {x.v + y.v, x.hard + y.hard, x.systematic + y.systematic, x.mean + y.mean,
+          joint_variance(x.variance, y.variance)};
+}
+
+/// slope * error, where no error stays none however steep the slope.
+double through(double slope, double error) {
+  return error == 0 ? 0 : slope * error;
 }
 
 /// Rounding of one result to the scratch format, the fp64 reference's own included.
@@ -81,6 +96,16 @@ double lipschitz(Function function, double v, double h) {
     }
     case Function::exp:
       return std::exp(v + h);
+    case Function::log:
+      return v > h ? 1 / (v - h) : HUGE_VAL;
+    case Function::sqrt: {
+      // |sqrt(y) - sqrt(v)| = |y - v| / (sqrt(y) + sqrt(v)), also where the slope is infinite.
+      const double roots = std::sqrt(std::max(v - h, 0.0)) + std::sqrt(std::max(v, 0.0));
+      if (roots > 0) return 1 / roots;
+      return h > 0 ? 1 / std::sqrt(h) : HUGE_VAL;
+    }
+    case Function::inverse_sqrt:
+      return v > h ? 0.5 / ((v - h) * std::sqrt(v - h)) : HUGE_VAL;
   }
   return 1;
 }
@@ -93,6 +118,8 @@ double derivative(Function function, double v) {
       return v < 0 ? 0 : 1;
     case Function::leaky_relu_squared:
       return v > 0 ? 2 * v : v / 2;
+    case Function::inverse_sqrt:
+      return -lipschitz(function, v, 0);
     default:
       return lipschitz(function, v, 0);
   }
@@ -123,9 +150,13 @@ class TrackedArithmetic final : public Arithmetic {
       const bool rounds_left = !alpha_exact && !(model_.contract_epilogue && y != nullptr);
       if (rounds_left) left = round_(left);
       if (y == nullptr) return left;
-      Element right = scaled(element(*y, broadcast_index(x, *y, i)), beta);
+      Element right = scaled(partner(x, *y, i), beta);
+      // The rounding of a product just made is new; earlier errors of both sides may have a common source.
+      const bool independent = right.variance == 0 || element(x, i).variance == 0;
       if (!beta_exact) right = round_(right);
-      return round_(sum(left, right));
+      Element total = sum(left, right);
+      if (independent) total.variance = left.variance + right.variance;
+      return round_(total);
     });
   }
 
@@ -134,7 +165,7 @@ class TrackedArithmetic final : public Arithmetic {
   Value mul(const Value& x, const Value& y) override {
     return map(x, [&](std::int64_t i) {
       const Element a = element(x, i);
-      const Element b = element(y, broadcast_index(x, y, i));
+      const Element b = partner(x, y, i);
       const double va = std::fabs(a.v);
       const double vb = std::fabs(b.v);
       Element product;
@@ -142,8 +173,33 @@ class TrackedArithmetic final : public Arithmetic {
       product.hard = va * b.hard + vb * a.hard + a.hard * b.hard;
       product.systematic = va * b.systematic + vb * a.systematic + a.systematic * b.systematic;
       product.mean = a.v * b.mean + b.v * a.mean + a.mean * b.mean;
-      product.variance = va * va * b.variance + vb * vb * a.variance + a.variance * b.variance;
+      product.variance = joint_variance(va * va * b.variance, vb * vb * a.variance) + a.variance * b.variance;
       return round_(product);
+    });
+  }
+
+  Value div(const Value& x, const Value& y) override {
+    return map(x, [&](std::int64_t i) { return quotient(element(x, i), partner(x, y, i)); });
+  }
+
+  Value row_dot(const Value& x, const Value* y) override {
+    const Value rows = rows_as_batch(x);
+    Value sums = y == nullptr ? matmul(rows, false, filled(1, 1, x.cols, 1), true)
+                              : matmul(rows, false, rows_as_batch(*y), true);
+    return reshape(std::move(sums), x.batch, x.rows, 1);
+  }
+
+  Value row_max(const Value& x) override {
+    const Value shape = make_value(x.batch, x.rows, 1);
+    return map(shape, [&](std::int64_t row) {
+      // Whichever element a device takes, it is off by no more than the worst of the row.
+      Element largest{row_maximum(x, row)};
+      for (std::int64_t i = row * x.cols; !x.hard.empty() && i < (row + 1) * x.cols; ++i) {
+        const Element e = repeated(element(x, i));
+        largest.hard = std::max(largest.hard, e.hard);
+        largest.systematic = std::max(largest.systematic, e.systematic);
+      }
+      return largest;
     });
   }
 
@@ -193,17 +249,60 @@ class TrackedArithmetic final : public Arithmetic {
     return result;
   }
 
+  /// What of `x` does not average out over the elements that share it: all of it, though not beyond what
+  /// chance allows where the order, and with it the tail, is known.
+  Element repeated(Element x) const {
+    const double likely = x.systematic + std::fabs(x.mean) + 8 * std::sqrt(x.variance);
+    x.systematic = model_.accumulation ? std::min(x.hard, likely) : x.hard;
+    x.mean = x.variance = 0;
+    return x;
+  }
+
+  /// The element of y that meets element `index` of x.
+  Element partner(const Value& x, const Value& y, std::int64_t index) const {
+    const Element e = element(y, broadcast_index(x, y, index));
+    return y.size() == x.size() ? e : repeated(e);
+  }
+
+  /// What the platform's accuracy of a function or a division allows beside the exact result y.
+  void add_accuracy(const FunctionAccuracy& accuracy, double argument, Element& y) const {
+    const double ulp = std::max(accuracy.base_ulp + accuracy.slope_ulp * argument, 0.5);
+    const double own = (2 * ulp * round_.unit() + 8 * fp64_unit) * (std::fabs(y.v) + y.hard) +
+                       accuracy.absolute + ulp * round_.eta() +
+                       round_.absolute();  // an ULP below the normal range is eta
+    y.hard += own;
+    y.systematic += own;
+  }
+
+  Element quotient(const Element& a, const Element& b) const {
+    const double vb = std::fabs(b.v);
+    Element q;
+    q.v = a.v / b.v;
+    const double vq = std::fabs(q.v);
+    const auto bound = [&](double ea, double eb) {
+      if (ea == 0 && eb == 0) return 0.0;
+      return vb > eb ? (ea + vq * eb) / (vb - eb) : HUGE_VAL;
+    };
+    q.hard = bound(a.hard, b.hard);
+    q.systematic = bound(a.systematic, b.systematic);
+    q.mean = (a.mean - q.v * b.mean) / b.v;
+    q.variance = joint_variance(a.variance, vq * vq * b.variance) / (vb * vb);
+    if (correctly_rounded(model_.divide)) return round_(q);
+    add_accuracy(model_.divide, 0, q);
+    return q;
+  }
+
   Element applied(Function function, const Element& x) const {
     if (function == Function::identity) return x;
     Element y;
     y.v = evaluate(function, x.v);
     const double steepest = lipschitz(function, x.v, x.hard);
     const double slope = derivative(function, x.v);
-    y.hard = steepest * x.hard;
-    y.systematic = std::min(steepest, lipschitz(function, x.v, x.systematic)) * x.systematic;
-    y.mean = slope * x.mean;
+    y.hard = through(steepest, x.hard);
+    y.systematic = through(std::min(steepest, lipschitz(function, x.v, x.systematic)), x.systematic);
+    y.mean = through(slope, x.mean);
     // At a kink the slope is that of one side; the steeper side within reach covers both.
-    y.variance = std::pow(function == Function::relu ? steepest : slope, 2) * x.variance;
+    y.variance = through(std::pow(function == Function::relu ? steepest : slope, 2), x.variance);
     if (function == Function::relu) return y;
     if (function == Function::leaky_relu_squared) {
       // h^2 = v^2 + 2 v e + e^2: the mean of e^2 is first order nowhere but at v = 0.
@@ -211,18 +310,26 @@ class TrackedArithmetic final : public Arithmetic {
       return round_(y);  // 1/4 is exact
     }
     const FunctionAccuracy& accuracy = accuracy_of(function);
-    const double ulp = std::max(accuracy.base_ulp + accuracy.slope_ulp * (std::fabs(x.v) + x.hard), 0.5);
-    const double own = (2 * ulp * round_.unit() + 8 * fp64_unit) * (std::fabs(y.v) + y.hard) +
-                       accuracy.absolute + ulp * round_.eta() +
-                       round_.absolute();  // an ULP below the normal range is eta
-    y.hard += own;
-    y.systematic += own;
+    if (function == Function::sqrt && correctly_rounded(accuracy)) return round_(y);
+    add_accuracy(accuracy, std::fabs(x.v) + x.hard, y);
     return y;
   }
 
   const FunctionAccuracy& accuracy_of(Function function) const {
-    if (function == Function::sigmoid) return model_.sigmoid;
-    return function == Function::tanh ? model_.tanh : model_.exp;
+    switch (function) {
+      case Function::sigmoid:
+        return model_.sigmoid;
+      case Function::tanh:
+        return model_.tanh;
+      case Function::log:
+        return model_.log;
+      case Function::sqrt:
+        return model_.sqrt;
+      case Function::inverse_sqrt:
+        return model_.inverse_sqrt;
+      default:
+        return model_.exp;
+    }
   }
 
   /// Adds what the operands' own errors do to c = a b; hard bounds also through the rounding of the sum.

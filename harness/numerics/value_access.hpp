@@ -13,13 +13,15 @@ Value load_value(const Tensor& tensor);
 /// A Value of the given sizes with `v` zero and no error arrays.
 Value make_value(std::int64_t batch, std::int64_t rows, std::int64_t cols);
 
-/// Index into y of the element that meets element `index` of x: y may have one row (a bias) or one batch.
+/// Index into y of the element that meets element `index` of x: y may have one row (a bias), one column (a
+/// row's own factor) or one batch.
 inline std::int64_t broadcast_index(const Value& x, const Value& y, std::int64_t index) {
   if (y.size() == x.size()) return index;
+  if (y.size() == 1) return 0;
   const std::int64_t col = x.cols == 0 ? 0 : index % x.cols;
   const std::int64_t row = x.cols == 0 ? 0 : index / x.cols % x.rows;
   const std::int64_t batch = y.batch == 1 ? 0 : index / (x.rows * x.cols);
-  return (batch * y.rows + (y.rows == 1 ? 0 : row)) * y.cols + col;
+  return (batch * y.rows + (y.rows == 1 ? 0 : row)) * y.cols + (y.cols == 1 ? 0 : col);
 }
 
 /// 2^floor(log2 |x|), zero for zero.
@@ -42,8 +44,34 @@ inline double evaluate(Function function, double x) {
       return std::tanh(x);
     case Function::exp:
       return std::exp(x);
+    case Function::log:
+      return std::log(x);
+    case Function::sqrt:
+      return std::sqrt(x);
+    case Function::inverse_sqrt:
+      return 1 / std::sqrt(x);
   }
   return x;
+}
+
+/// x and y (of x's sizes, or null) with every row a batch of its own: what a product x' y of one row and one
+/// column needs. Arrays are copied.
+inline Value rows_as_batch(const Value& x) {
+  Value rows = x;
+  rows.batch = x.batch * x.rows;
+  rows.rows = 1;
+  return rows;
+}
+
+/// The larger of each row and where it is; NaN when the row has one.
+inline double row_maximum(const Value& x, std::int64_t row) {
+  double largest = x.v[static_cast<std::size_t>(row * x.cols)];
+  for (std::int64_t c = 1; c < x.cols; ++c) {
+    const double value = x.v[static_cast<std::size_t>(row * x.cols + c)];
+    if (std::isnan(value) || value > largest) largest = value;
+    if (std::isnan(largest)) break;
+  }
+  return largest;
 }
 
 /// Calls body(i) for i in 0..n-1, in parallel when n is worth it.
