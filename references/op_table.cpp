@@ -19,6 +19,10 @@ OpTable make_op_table() {
   ops.push_back(make_gemm_op());
   ops.push_back(make_linear_op());
   append(ops, make_elementwise_ops());
+  append(ops, make_recurrent_ops());
+  append(ops, make_norm_ops());
+  append(ops, make_rope_ops());
+  append(ops, make_reduction_ops());
   append(ops, make_attention_ops());
   append(ops, make_xsa_ops());
   append(ops, make_loss_ops());
