@@ -10,7 +10,7 @@ namespace {
 
 void run_case(benchmark::State& state, bool order_effects) {
   const OpTable ops = make_op_table();
-  const StageTable stages = make_stage_table();
+  const StageTable stages = make_stage_table(ops);
   const auto devices = make_cpu_backend(ops)->devices();
   RunOptions options;
   options.order_effects = order_effects;
@@ -33,7 +33,7 @@ BENCHMARK(RunSmallCase)->Unit(benchmark::kMicrosecond);
 BENCHMARK(RunSmallCaseWithOrderEffects)->Unit(benchmark::kMicrosecond);
 
 void ParseCase(benchmark::State& state) {
-  const StageTable stages = make_stage_table();
+  const StageTable stages = make_stage_table(make_op_table());
   for (auto _ : state)
     benchmark::DoNotOptimize(
         parse_case("gemm m=64 n=63 k=588 ta=t alpha=0.5 in=f16 out=f16 fill=normal seed=7", stages));

@@ -5,7 +5,7 @@
 namespace parity::fuzz {
 
 std::string case_text(std::span<const std::byte> bytes) {
-  const StageTable stages = make_stage_table();
+  const StageTable stages = make_stage_table(OpTable({}));
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   const auto parsed = parse_case(text, stages);
   if (!parsed) return parsed.error().message.empty() ? "an error without a message" : "";

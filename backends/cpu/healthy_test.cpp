@@ -44,7 +44,7 @@ class Healthy : public ::testing::TestWithParam<bool> {};
 
 TEST_P(Healthy, NoAlarm) {
   const OpTable ops = make_op_table();
-  const StageTable stages = make_stage_table();
+  const StageTable stages = make_stage_table(ops);
   const auto devices = make_cpu_backend(ops)->devices();
   OrderWithheld withheld(*devices->front());
   Device& device = GetParam() ? withheld : *devices->front();

@@ -197,7 +197,7 @@ HostPath path_for(const std::string& op, HostKernel kernel, bool order_known) {
 class PlantedFaults : public ::testing::TestWithParam<bool> {
  protected:
   OpTable ops = make_op_table();
-  StageTable stages = make_stage_table();
+  StageTable stages = make_stage_table(ops);
 
   /// The path is calibrated healthy (as a device seen before), then runs the faulty kernel.
   Record run(const Fault& fault) {

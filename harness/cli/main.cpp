@@ -35,7 +35,8 @@ constexpr const char* footer =
     "4 nothing was judged; 5 the harness itself failed. 'parity COMMAND --help' says more.";
 
 int run(int argc, char** argv) {
-  Context context{make_op_table(), make_stage_table(), executable_path(argc > 0 ? argv[0] : nullptr), {}, 0};
+  const OpTable ops = make_op_table();
+  Context context{ops, make_stage_table(ops), executable_path(argc > 0 ? argv[0] : nullptr), {}, 0};
   context.backend_directory = backend_directory(context.executable);
 
   CLI::App app(about, "parity");

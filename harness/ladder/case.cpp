@@ -151,8 +151,7 @@ Result<Case> make_case(const Stage& stage, const std::map<std::string, std::stri
     const auto fill = parse_fill(*text);
     if (!fill) {
       std::vector<std::string_view> names;
-      for (int i = 0; i <= static_cast<int>(Fill::nan_cone); ++i)
-        names.push_back(name_of(static_cast<Fill>(i)));
+      for (int i = 0; i <= static_cast<int>(last_fill); ++i) names.push_back(name_of(static_cast<Fill>(i)));
       return bad_input(
           fmt::format("fill='{}': may be {}{}", *text, fmt::join(names, ", "), suggestion(*text, names)));
     }

@@ -9,7 +9,7 @@ namespace {
 
 class CaseText : public ::testing::Test {
  protected:
-  StageTable stages = make_stage_table();
+  StageTable stages = make_stage_table(OpTable({}));
   std::string error_of(std::string_view text) {
     const auto c = parse_case(text, stages);
     return c ? std::string("no error") : c.error().message;

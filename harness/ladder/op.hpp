@@ -72,19 +72,20 @@ class Op {
   }
 };
 
-/// The ops the command knows; hand-listed by references/op_table.cpp.
+/// The ops the command knows; hand-listed by references/op_table.cpp. Copies share the ops.
 class OpTable {
  public:
-  explicit OpTable(std::vector<std::unique_ptr<const Op>> ops) : ops_(std::move(ops)) {}
+  explicit OpTable(std::vector<std::unique_ptr<const Op>> ops)
+      : ops_(std::make_shared<const std::vector<std::unique_ptr<const Op>>>(std::move(ops))) {}
   const Op* find(std::string_view name) const {
-    for (const auto& op : ops_)
+    for (const auto& op : *ops_)
       if (op->name() == name) return op.get();
     return nullptr;
   }
-  std::span<const std::unique_ptr<const Op>> all() const { return ops_; }
+  std::span<const std::unique_ptr<const Op>> all() const { return *ops_; }
 
  private:
-  std::vector<std::unique_ptr<const Op>> ops_;
+  std::shared_ptr<const std::vector<std::unique_ptr<const Op>>> ops_;
 };
 
 /// Builds the shapes of a call's inputs and runs Op::infer; also checks that every tensor id exists, that

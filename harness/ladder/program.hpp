@@ -6,6 +6,7 @@
 
 #include "harness/ladder/attributes.hpp"
 #include "harness/numerics/arithmetic_model.hpp"
+#include "harness/tensor/fill.hpp"
 #include "harness/tensor/tensor.hpp"
 
 namespace parity {
@@ -13,6 +14,25 @@ namespace parity {
 /// Index into Program::tensors.
 using TensorId = std::int32_t;
 inline constexpr TensorId no_tensor = -1;  ///< an optional port left empty
+
+/// What an input holds when nobody brings it.
+struct Content {
+  enum class Kind : std::uint8_t {
+    values,       ///< the case's fill, times `scale`
+    constant,     ///< `scale` everywhere
+    magnitudes,   ///< |the case's fill| times `scale`
+    indices,      ///< i32, uniform in [0, limit)
+    mask,         ///< i32, 1 or, for one in eight and for the first `limit` elements, 0
+    cosines,      ///< cos(t theta_i), [t, i], theta_i = 10000^(-i / columns): a table for rope
+    sines,        ///< sin of the same
+    corrections,  ///< {1 - 0.9^t, 1 - 0.95^t}, t = limit: AdamW's bias corrections
+  };
+  Kind kind = Kind::values;
+  double scale = 1;  ///< a power of two where values must stay exact
+  std::int64_t limit = 0;
+  FillRole role = FillRole::addend;  ///< values: a factor of a sum, over `axis`
+  int axis = -1;
+};
 
 /// A named tensor of a Program. Inputs are written before a run, outputs and intermediates are poisoned
 /// before it and can be read after it; state is written once and carried from run to run.
@@ -28,6 +48,7 @@ struct TensorSpec {
   /// can bind it. A view has its root's dtype and role.
   TensorId view_of = no_tensor;
   std::int64_t view_offset = 0;
+  Content content = {};  ///< of an input or a state
   bool is_view() const { return view_of != no_tensor; }
 };
 

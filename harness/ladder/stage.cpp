@@ -4,7 +4,7 @@
 
 namespace parity {
 
-StageTable make_stage_table() {
+StageTable make_stage_table(const OpTable&) {
   std::vector<std::unique_ptr<const Stage>> stages;
   stages.push_back(make_gemm_stage());
   stages.push_back(make_linear_stage());

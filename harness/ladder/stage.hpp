@@ -34,6 +34,14 @@ class Stage {
   /// A small healthy case of the same op and precision that shows which declared order a path follows: normal
   /// data, the store `store`, no function whose bits are unknown.
   virtual Case calibration(const Case& c, DType store) const = 0;
+
+  /// How often the case's Program runs, each time with the state that the run before left (Session::advance).
+  virtual std::int64_t steps(const Case&) const { return 1; }
+  /// The inputs that change at the given step (0: the first, whose inputs `fill` makes).
+  virtual Result<std::map<TensorId, Tensor>> step_inputs(const Case&, const Program&,
+                                                         std::int64_t /*step*/) const {
+    return std::map<TensorId, Tensor>{};
+  }
 };
 
 class StageTable {
@@ -51,6 +59,6 @@ class StageTable {
 };
 
 /// The stages the command knows, lowest rung first.
-StageTable make_stage_table();
+StageTable make_stage_table(const OpTable& ops);
 
 }  // namespace parity

@@ -17,10 +17,11 @@ namespace {
 constexpr std::uint64_t selector_key = 0x5e1ec7045e1ec704U;
 
 constexpr std::pair<std::string_view, Fill> fill_names[] = {
-    {"normal", Fill::normal},     {"uniform", Fill::uniform},   {"integer", Fill::integer},
-    {"selector", Fill::selector}, {"positive", Fill::positive}, {"cancelling", Fill::cancelling},
-    {"wide", Fill::wide},         {"overflow", Fill::overflow}, {"subnormal", Fill::subnormal},
-    {"nan_cone", Fill::nan_cone},
+    {"normal", Fill::normal},     {"uniform", Fill::uniform},     {"integer", Fill::integer},
+    {"selector", Fill::selector}, {"positive", Fill::positive},   {"cancelling", Fill::cancelling},
+    {"wide", Fill::wide},         {"overflow", Fill::overflow},   {"subnormal", Fill::subnormal},
+    {"nan_cone", Fill::nan_cone}, {"saturated", Fill::saturated}, {"rows_equal", Fill::rows_equal},
+    {"zeros", Fill::zeros},
 };
 
 /// Which of an element's independent random blocks is meant. Part of the bits' definition: never renumber.
@@ -287,6 +288,18 @@ void fill_elements(Tensor& tensor, const FillRequest& request, const Source& sou
       generate_normal_range(tensor, [&](std::int64_t i) { return source.normal(i); });
       if (request.holds_nan) place_nan(tensor, source);
       return;
+    case Fill::saturated:
+      return generate(tensor, [&](std::int64_t i) {
+        const double x = source.half_to_one(i);  // (1/2, 1), signed
+        return std::copysign(8 + 160 * (std::fabs(x) - 0.5), x);
+      });
+    case Fill::rows_equal: {
+      const std::int64_t columns =
+          tensor.shape().empty() ? 1 : std::max<std::int64_t>(1, tensor.shape().back());
+      return generate_normal_range(tensor, [&](std::int64_t i) { return source.normal(i % columns); });
+    }
+    case Fill::zeros:
+      return generate(tensor, [](std::int64_t) { return 0.0; });
   }
 }
 

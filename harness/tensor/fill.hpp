@@ -20,7 +20,11 @@ enum class Fill : std::uint8_t {
   overflow,    ///< results straddle the largest finite number of the store
   subnormal,   ///< inputs and results around and below the smallest normal number
   nan_cone,    ///< normal, with one NaN in one element of one input
+  saturated,   ///< magnitudes in (8, 88), either sign: saturated gates, logits at +-80, squares that grow
+  rows_equal,  ///< N(0,1) by column, every row alike: ties, equal scores
+  zeros,       ///< all zero
 };
+inline constexpr Fill last_fill = Fill::zeros;
 std::string_view name_of(Fill fill);
 std::optional<Fill> parse_fill(std::string_view text);
 
