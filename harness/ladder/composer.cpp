@@ -79,6 +79,10 @@ TensorId Composer::apply(const std::string& op, Attributes attributes, std::vect
   return call(op, std::move(attributes), std::move(inputs), {name}, dtype).front();
 }
 
+TensorId Composer::intermediate(const std::string& name, const Shape& shape, std::optional<DType> dtype) {
+  return add({name, dtype.value_or(real_), shape, {}, TensorSpec::Role::intermediate});
+}
+
 void Composer::call_into(const std::string& op, Attributes attributes, std::vector<TensorId> inputs,
                          std::vector<TensorId> outputs) {
   if (error_) return;
@@ -92,12 +96,15 @@ TensorId Composer::sequence(const std::string& name, std::int64_t rows, std::int
   return add(std::move(spec));
 }
 
-TensorId Composer::rows_of(TensorId tensor, std::int64_t first, std::int64_t rows, const std::string& name) {
+TensorId Composer::rows_of(TensorId tensor, std::int64_t first, std::int64_t rows, const std::string& name,
+                           std::int64_t step) {
   if (error_) return 0;
   const TensorSpec root = program_.spec(tensor);
   TensorSpec spec{name, root.dtype, {rows, root.shape.back()}, root.strides, root.role};
+  spec.strides.front() *= step;
   spec.view_of = tensor;
-  spec.view_offset = first * root.strides.front();
+  // A view without rows lies nowhere, least of all outside its root.
+  spec.view_offset = rows == 0 ? 0 : first * root.strides.front();
   if (spec.view_offset * static_cast<std::int64_t>(size_of(root.dtype)) % view_alignment != 0) {
     fail_with(
         {ErrorKind::internal, fmt::format("row {} of '{}' is not aligned for a view", first, root.name)});

@@ -27,6 +27,8 @@ class Composer {
   /// The same for an op with one output.
   TensorId apply(const std::string& op, Attributes attributes, std::vector<TensorId> inputs,
                  const std::string& name, std::optional<DType> dtype = {});
+  /// A tensor without a producer yet, for call_into.
+  TensorId intermediate(const std::string& name, const Shape& shape, std::optional<DType> dtype = {});
   /// A call whose outputs are tensors (or views) that exist.
   void call_into(const std::string& op, Attributes attributes, std::vector<TensorId> inputs,
                  std::vector<TensorId> outputs);
@@ -34,9 +36,10 @@ class Composer {
   /// A tensor without a producer yet whose rows start on view_alignment, to be written and read in parts.
   TensorId sequence(const std::string& name, std::int64_t rows, std::int64_t cols,
                     std::optional<DType> dtype = {});
-  /// Rows first .. first + rows - 1 of a `sequence` (or of any tensor whose rows are so aligned), all
-  /// columns.
-  TensorId rows_of(TensorId tensor, std::int64_t first, std::int64_t rows, const std::string& name);
+  /// `rows` rows of a `sequence` (or of any tensor whose rows are so aligned), all columns: first, first +
+  /// step, ... With step = seq these are the tokens of one timestep, one a batch entry.
+  TensorId rows_of(TensorId tensor, std::int64_t first, std::int64_t rows, const std::string& name,
+                   std::int64_t step = 1);
   /// One element, as a [1] tensor, of a `scalars` tensor.
   TensorId scalars(const std::string& name, std::int64_t count);
   TensorId scalar_of(TensorId scalars, std::int64_t index, const std::string& name);
