@@ -6,15 +6,13 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <map>
 
 #include "harness/ladder/gradient_builder.hpp"
 #include "harness/tensor/random.hpp"
+#include "references/program_testing.hpp"
 
 namespace parity {
 namespace {
-
-using Tensors = std::map<TensorId, Tensor>;
 
 /// Derivatives below this are compared absolutely: a function may be constant.
 constexpr double vanishing = 1e-4;
@@ -29,35 +27,6 @@ double norm(const std::vector<double>& a) {
   return std::sqrt(dot(a, a));
 }
 
-std::vector<double> values_of(const Tensor& tensor) {
-  std::vector<double> values(static_cast<std::size_t>(tensor.elements()));
-  for (std::int64_t i = 0; i < tensor.elements(); ++i) values[static_cast<std::size_t>(i)] = tensor.value(i);
-  return values;
-}
-
-/// Runs the program's calls on the host in exact arithmetic.
-Result<void> run(const OpTable& ops, const Program& program, Tensors& tensors) {
-  const auto exact = make_exact_arithmetic();
-  for (const OpCall& call : program.calls) {
-    PortTensors ports;
-    for (const TensorId id : call.inputs) ports.push_back(id == no_tensor ? nullptr : &tensors.at(id));
-    auto values = ops.find(call.op)->evaluate(*exact, call.attributes, ports);
-    if (!values) return tl::unexpected(values.error());
-    for (std::size_t i = 0; i < call.outputs.size(); ++i) {
-      const TensorSpec& spec = program.spec(call.outputs[i]);
-      auto tensor = Tensor::create(spec.dtype, spec.shape);
-      if (!tensor) return tl::unexpected(tensor.error());
-      if ((*values)[i].size() != tensor->elements())
-        return fail(ErrorKind::internal, fmt::format("{}: output {} has {} elements, its shape is {}",
-                                                     call.op, i, (*values)[i].size(), to_string(spec.shape)));
-      for (std::int64_t e = 0; e < tensor->elements(); ++e)
-        tensor->set_value(e, (*values)[i].v[static_cast<std::size_t>(e)]);
-      tensors[call.outputs[i]] = std::move(*tensor);
-    }
-  }
-  return {};
-}
-
 /// The function under test: all wanted inputs as one vector, the seeded output as another.
 class Subject {
  public:
@@ -65,44 +34,31 @@ class Subject {
     Subject s(ops);
     const Op* op = ops.find(problem.op);
     if (op == nullptr) return bad_input(fmt::format("no op is called '{}'", problem.op));
-    OpCall call{problem.op, problem.attributes, {}, {}};
-    std::vector<std::optional<Shape>> shapes;
+    std::vector<TensorId> inputs;
     for (std::size_t port = 0; port < problem.inputs.size(); ++port) {
       const auto& input = problem.inputs[port];
-      shapes.push_back(input ? std::optional(input->shape()) : std::nullopt);
-      call.inputs.push_back(input ? s.add(std::string(op->inputs()[port].name), input->dtype(),
-                                          input->shape(), TensorSpec::Role::input)
-                                  : no_tensor);
-      if (!input) continue;
-      s.inputs_[call.inputs.back()] = *input;
+      inputs.push_back(input ? s.forward_.input(std::string(op->inputs()[port].name), *input) : no_tensor);
       const bool chosen = problem.wanted.empty() || std::ranges::count(problem.wanted, port) > 0;
-      if (chosen && input->dtype() == DType::f64) s.wanted_.push_back(call.inputs.back());
+      if (chosen && input && input->dtype() == DType::f64) s.wanted_.push_back(inputs.back());
     }
-    auto outputs = op->infer(problem.attributes, shapes);
-    if (!outputs) return tl::unexpected(outputs.error());
-    for (std::size_t i = 0; i < outputs->size(); ++i)
-      call.outputs.push_back(s.add(std::string(op->outputs()[i].name) + " (out)", DType::f64, (*outputs)[i],
-                                   TensorSpec::Role::output));
-    s.output_ = call.outputs[problem.seeded];
-    s.program_.calls.push_back(call);
-    const Tensor w = random_tensor((*outputs)[problem.seeded], seed * 2 + 1);
-    s.w_ = values_of(w);
-    // The backward pass has its own copy of the program: differences run the forward call alone.
-    Program backward = s.program_;
-    const TensorId seed_tensor = s.add("seed", DType::f64, w.shape(), TensorSpec::Role::input);
-    backward.tensors = s.program_.tensors;
-    Tensors tensors = s.inputs_;
-    tensors[seed_tensor] = w;
-    auto gradients = add_backward(ops, backward, {{s.output_, seed_tensor}}, s.wanted_);
+    s.output_ = s.forward_.call(problem.op, problem.attributes, inputs)[problem.seeded];
+    if (s.output_ == no_tensor) return bad_input("the inputs do not fit");
+    // Differences run the forward call alone, so the backward pass gets a copy.
+    HostProgram both = s.forward_;
+    const Tensor w = random_tensor(both.program().spec(s.output_).shape, seed * 2 + 1);
+    const TensorId seed_tensor = both.input("seed", w);
+    s.w_ = both.values(seed_tensor);
+    const auto gradients = add_backward(ops, both.program(), {{s.output_, seed_tensor}}, s.wanted_);
     if (!gradients) return tl::unexpected(gradients.error());
-    if (auto ok = check_program(ops, backward); !ok) return tl::unexpected(ok.error());
-    if (auto ok = run(ops, backward, tensors); !ok) return tl::unexpected(ok.error());
+    if (auto ok = check_program(ops, both.program()); !ok) return tl::unexpected(ok.error());
+    if (auto ok = both.run(); !ok) return tl::unexpected(ok.error());
     for (const TensorId id : s.wanted_) {
-      const Tensor& gradient = tensors.at(gradients->at(id));
-      if (gradient.shape() != s.inputs_.at(id).shape())
-        return fail(ErrorKind::internal, fmt::format("the gradient of {} has shape {}",
-                                                     s.program_.spec(id).name, to_string(gradient.shape())));
-      const std::vector<double> values = values_of(gradient);
+      const TensorId gradient = gradients->at(id);
+      if (both.tensor(gradient).shape() != both.tensor(id).shape())
+        return fail(ErrorKind::internal,
+                    fmt::format("the gradient of {} has shape {}", both.program().spec(id).name,
+                                to_string(both.tensor(gradient).shape())));
+      const std::vector<double> values = both.values(gradient);
       s.gradient_.insert(s.gradient_.end(), values.begin(), values.end());
       s.sizes_.push_back(values.size());
     }
@@ -111,20 +67,20 @@ class Subject {
 
   const std::vector<double>& gradient() const { return gradient_; }
   const std::vector<double>& w() const { return w_; }
-  const std::vector<std::size_t>& sizes() const { return sizes_; }
+  const std::vector<std::size_t>& sizes() const { return sizes_; }  ///< elements of each wanted input
 
   /// f(x + h v), v over all wanted inputs.
   std::vector<double> at(double h, const std::vector<double>& v) const {
-    Tensors tensors = inputs_;
+    HostProgram moved = forward_;
     std::size_t next = 0;
     for (const TensorId id : wanted_) {
-      Tensor& tensor = tensors.at(id);
+      Tensor& tensor = moved.tensor(id);
       for (std::int64_t i = 0; i < tensor.elements(); ++i)
         tensor.set_value(i, tensor.value(i) + h * v[next++]);
     }
-    const auto ok = run(ops_, program_, tensors);
+    const auto ok = moved.run();
     EXPECT_TRUE(ok.has_value()) << (ok ? "" : ok.error().message);
-    return values_of(tensors.at(output_));
+    return moved.values(output_);
   }
 
   /// J v: central differences at h, h/2 and h/4, extrapolated twice (error of order h^6).
@@ -146,22 +102,9 @@ class Subject {
   }
 
  private:
-  explicit Subject(const OpTable& ops) : ops_(ops) {}
+  explicit Subject(const OpTable& ops) : forward_(ops) {}
 
-  TensorId add(std::string name, DType dtype, const Shape& shape, TensorSpec::Role role) {
-    TensorSpec spec;
-    spec.name = std::move(name);
-    spec.dtype = dtype;
-    spec.shape = shape;
-    spec.strides = contiguous_strides(shape);
-    spec.role = role;
-    program_.tensors.push_back(std::move(spec));
-    return static_cast<TensorId>(program_.tensors.size()) - 1;
-  }
-
-  const OpTable& ops_;
-  Program program_;
-  Tensors inputs_;
+  HostProgram forward_;
   std::vector<TensorId> wanted_;
   std::vector<std::size_t> sizes_;
   TensorId output_ = no_tensor;
@@ -224,8 +167,10 @@ Result<GradientAgreement> gradient_agreement(const OpTable& ops, const GradientP
                                              std::uint64_t seed) {
   const auto subject = Subject::create(ops, problem, seed);
   if (!subject) return tl::unexpected(subject.error());
-  const std::vector<double> v = values_of(
-      random_tensor({static_cast<std::int64_t>(subject->gradient().size())}, seed * 2 + 2, 0.1, 1.0));
+  const Tensor direction =
+      random_tensor({static_cast<std::int64_t>(subject->gradient().size())}, seed * 2 + 2, 0.1, 1.0);
+  const std::span<const double> numbers = direction.as<double>();
+  const std::vector<double> v(numbers.begin(), numbers.end());
   const std::vector<double> jv = subject->derivative(v, 0.02);
   GradientAgreement agreement;
   agreement.difference = worst_difference(*subject);

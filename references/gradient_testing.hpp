@@ -10,10 +10,10 @@ namespace parity {
 struct GradientProblem {
   std::string op;
   Attributes attributes = {};
-  std::vector<std::optional<Tensor>>
-      inputs;                       ///< in port order: f64, indices i32, an empty optional port nullopt
-  std::vector<std::size_t> wanted;  ///< input ports whose gradient is asked for; empty: every f64 one
-  std::size_t seeded = 0;           ///< the output whose gradient is given
+  /// In port order: f64, indices i32, an empty optional port nullopt.
+  std::vector<std::optional<Tensor>> inputs = {};
+  std::vector<std::size_t> wanted = {};  ///< input ports whose gradient is asked for; empty: every f64 one
+  std::size_t seeded = 0;                ///< the output whose gradient is given
 };
 
 /// How well the gradients agree with the function. J is the derivative, w the output's random gradient.
