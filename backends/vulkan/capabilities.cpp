@@ -1,5 +1,6 @@
 #include "backends/vulkan/capabilities.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <optional>
 
@@ -66,6 +67,8 @@ void query_properties(const Instance& instance, VkPhysicalDevice device, bool su
   c.max_allocation = maintenance.maxMemoryAllocationSize;
   c.shared_bytes = p.limits.maxComputeSharedMemorySize;
   c.invocations = p.limits.maxComputeWorkGroupInvocations;
+  c.storage_buffers =
+      std::min(p.limits.maxPerStageDescriptorStorageBuffers, p.limits.maxDescriptorSetStorageBuffers);
   c.push_constant_bytes = p.limits.maxPushConstantsSize;
   for (int i = 0; i < 3; ++i) {
     c.group_count[i] = p.limits.maxComputeWorkGroupCount[i];
@@ -107,6 +110,8 @@ void query_features(const Instance& instance, VkPhysicalDevice device,
   matrix.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR;
   VkPhysicalDeviceShaderBfloat16FeaturesKHR bfloat16{};
   bfloat16.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_BFLOAT16_FEATURES_KHR;
+  VkPhysicalDeviceShaderAtomicFloatFeaturesEXT atomics{};
+  atomics.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_FLOAT_FEATURES_EXT;
   VkPhysicalDeviceFeatures2 features{};
   features.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
   void** tail = &features.pNext;
@@ -116,6 +121,7 @@ void query_features(const Instance& instance, VkPhysicalDevice device,
   if (subgroup_control) chain(tail, sizes);
   if (c.matrix_extension) chain(tail, matrix);
   if (has(extensions, VK_KHR_SHADER_BFLOAT16_EXTENSION_NAME)) chain(tail, bfloat16);
+  if (has(extensions, VK_EXT_SHADER_ATOMIC_FLOAT_EXTENSION_NAME)) chain(tail, atomics);
   instance.functions().vkGetPhysicalDeviceFeatures2(device, &features);
 
   c.float16 = v12.shaderFloat16 != 0;
@@ -128,6 +134,7 @@ void query_features(const Instance& instance, VkPhysicalDevice device,
   c.subgroup_control = c.subgroup_control && sizes.subgroupSizeControl != 0;
   c.full_subgroups = sizes.computeFullSubgroups != 0;
   c.matrix_feature = matrix.cooperativeMatrix != 0;
+  c.atomic_add_f32 = atomics.shaderBufferFloat32Atomics != 0 && atomics.shaderBufferFloat32AtomicAdd != 0;
   c.bfloat16_type = bfloat16.shaderBFloat16Type != 0;
   c.bfloat16_matrix = bfloat16.shaderBFloat16CooperativeMatrix != 0;
 }

@@ -47,6 +47,7 @@ struct Capabilities {
   // limits
   std::uint64_t max_storage_range = 0, max_allocation = 0, device_memory = 0;
   std::uint32_t shared_bytes = 0, invocations = 0, push_constant_bytes = 0;
+  std::uint32_t storage_buffers = 0;  ///< that one shader can have bound
   std::uint32_t group_count[3] = {}, group_size[3] = {};
   std::uint64_t storage_alignment = 0;
   double timestamp_period_ns = 0;
@@ -55,6 +56,7 @@ struct Capabilities {
   // numerics
   bool float16 = false, float64 = false, int8 = false, int16 = false, storage16 = false;
   bool bfloat16_type = false, bfloat16_matrix = false;
+  bool atomic_add_f32 = false;  ///< on storage buffers
   FloatControls controls16, controls32, controls64;
   VkShaderFloatControlsIndependence denorm_independence{}, rounding_independence{};
   // subgroups

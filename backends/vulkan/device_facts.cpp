@@ -137,6 +137,7 @@ DeviceInfo describe(const Capabilities& c, std::size_t index) {
   add("limits", "workgroup_invocations", fmt::format("{}", c.invocations));
   add("limits", "workgroup_count",
       fmt::format("{}x{}x{}", c.group_count[0], c.group_count[1], c.group_count[2]));
+  add("limits", "storage_buffers", fmt::format("{}", c.storage_buffers));
   add("limits", "push_constants", fmt::format("{}", c.push_constant_bytes));
   add("limits", "storage_offset_alignment", fmt::format("{}", c.storage_alignment));
   add("limits", "timestamps",
@@ -148,6 +149,7 @@ DeviceInfo describe(const Capabilities& c, std::size_t index) {
   add("numerics", "shader_int8", yes_no(c.int8));
   add("numerics", "shader_int16", yes_no(c.int16));
   add("numerics", "shader_bfloat16", yes_no(c.bfloat16_type));
+  add("numerics", "atomic_add_f32", yes_no(c.atomic_add_f32));
   add("numerics", "bfloat16_matrix", yes_no(c.bfloat16_matrix));
   add("numerics", "float_controls_16", controls(c.controls16));
   add("numerics", "float_controls_32", controls(c.controls32));

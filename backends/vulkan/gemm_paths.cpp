@@ -4,6 +4,7 @@
 #include <array>
 
 #include "backends/vulkan/gemm.hpp"
+#include "backends/vulkan/path_models.hpp"
 
 namespace parity::vulkan {
 
@@ -17,70 +18,6 @@ constexpr std::array<GemmPath, 5> paths{{
     {"coopmat_f16_f32", GemmKernel::cooperative, DType::f16, "cooperative matrices, fp16 x fp16 -> fp32"},
     {"coopmat_bf16_f32", GemmKernel::cooperative, DType::bf16, "cooperative matrices, bf16 x bf16 -> fp32"},
 }};
-
-/// Accuracy of sigmoid and tanh in activation.glsl, from what Vulkan promises of fp32 (u = 2^-24, 1 ULP <=
-/// 2u): exp(x): 3 + 2|x| ULP; x / y: 2.5 ULP for y in [2^-126, 2^126]; + and *: correctly rounded.
-///
-/// sigmoid, e = exp(-|x|), result 1/(1+e) or e/(1+e): the relative error of e is (6 + 4|x|)u and enters with
-/// a factor below 1; the sum adds u, the division 5u: (12 + 4|x|)u = (6 + 2|x|) ULP. Products of errors are
-/// below 0.01 ULP; 6.5 covers them.
-///
-/// tanh, |x| < 0.625: x N/D with N = 945 + s(105 + s), D = 945 + s(420 + 15s), s = x^2 <= 0.391. N: u for the
-/// last sum and 0.045 * 4u below it; D: u + 0.16 * 5u; division 5u, product u, truncation 0.02u: 9u = 4.5
-/// ULP. |x| >= 0.625: e = exp(-2|x|) has error (6 + 8|x|)u, which enters (1-e)/(1+e) with 2e/(1-e^2): at
-/// most 6.9u, at 0.625; 1-e, 1+e and the division add 7u: 14u = 7 ULP. 7.5 covers products of errors.
-///
-/// A result in the subnormal range may be flushed: 2^-126 absolute.
-constexpr double flushed = 0x1p-126;
-constexpr FunctionAccuracy sigmoid_accuracy{6.5, 2, flushed};
-constexpr FunctionAccuracy tanh_accuracy{7.5, 0, flushed};
-constexpr FunctionAccuracy exp_accuracy{3, 2, flushed};
-
-ArithmeticModel base_model(const Capabilities& capabilities, DType input) {
-  ArithmeticModel model;
-  model.precision.input = input;
-  model.precision.multiply = format_of(input);
-  model.precision.accumulate = DType::f32;
-  model.precision.scratch = DType::f32;
-  model.sigmoid = sigmoid_accuracy;
-  model.tanh = tanh_accuracy;
-  model.exp = exp_accuracy;
-  // Stores are rounded in integer arithmetic (convert.glsl), alpha, beta and bias without contraction.
-  model.store_rounding = Rounding::nearest_even;
-  model.store_rounding_known = true;
-  model.contract_epilogue = false;
-  const FloatModes modes = choose_float_modes(capabilities, false);
-  model.denormals = (modes.denorm_preserve & FloatModes::width32) ? Denormals::preserve : Denormals::either;
-  return model;
-}
-
-/// Software devices flush in practice, GPUs keep: only the order of trial.
-std::vector<Denormals> likely_denormals(const Capabilities& capabilities, const ArithmeticModel& model) {
-  if (model.denormals != Denormals::either) return {model.denormals};
-  if (capabilities.type == VK_PHYSICAL_DEVICE_TYPE_CPU) return {Denormals::flush, Denormals::preserve};
-  return {Denormals::preserve, Denormals::flush};
-}
-
-void add_replays(const Capabilities& capabilities, const std::vector<Accumulation>& accumulations,
-                 Implementation& implementation) {
-  for (const Accumulation& accumulation : accumulations) {
-    for (const Denormals denormals : likely_denormals(capabilities, implementation.contract)) {
-      ArithmeticModel model = implementation.contract;
-      model.may_truncate = false;
-      model.accumulation = accumulation;
-      model.denormals = denormals;
-      implementation.replays.push_back(model);
-    }
-  }
-}
-
-/// A chain of fp32 operations in k order. fma() in SPIR-V may be one rounding or two, as the driver likes.
-void set_chain(const Capabilities& capabilities, Implementation& implementation) {
-  const Accumulation fused{{SummationOrder::Kind::sequential}, MultiplyAdd::fused, {}};
-  const Accumulation separate{{SummationOrder::Kind::sequential}, MultiplyAdd::separate, {}};
-  implementation.contract.accumulation = separate;  // the wider of the two bounds
-  add_replays(capabilities, {fused, separate}, implementation);
-}
 
 /// Inside a cooperative matrix the order and the adder are the device's own. Known ones are tried: the tensor
 /// cores of Hopper (16 terms, 25 bits), Ampere and Ada (8, 24), Turing (4, 24), Volta (4, 23), and what a
@@ -182,7 +119,7 @@ std::vector<Implementation> gemm_implementations(const Capabilities& capabilitie
             path.input == DType::bf16 ? VK_COMPONENT_TYPE_BFLOAT16_KHR : VK_COMPONENT_TYPE_FLOAT16_KHR,
             implementation);
       else
-        set_chain(capabilities, implementation);
+        set_order(capabilities, {SummationOrder::Kind::sequential}, implementation);
       list.push_back(std::move(implementation));
     }
   }

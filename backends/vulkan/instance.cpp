@@ -1,8 +1,11 @@
 #include "backends/vulkan/instance.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cstring>
+#include <optional>
 
 namespace parity::vulkan {
 
@@ -28,14 +31,30 @@ VkDebugUtilsMessengerCreateInfoEXT messenger_info(ValidationMessages& messages) 
   return info;
 }
 
-bool layer_installed(const Loader& loader) {
+/// The version of Vulkan that the installed validation layer was written for.
+std::optional<std::uint32_t> installed_layer(const Loader& loader) {
   std::uint32_t count = 0;
   loader.vkEnumerateInstanceLayerProperties(&count, nullptr);
   std::vector<VkLayerProperties> layers(count);
   loader.vkEnumerateInstanceLayerProperties(&count, layers.data());
   for (const VkLayerProperties& layer : layers)
-    if (std::strcmp(layer.layerName, validation_layer) == 0) return true;
-  return false;
+    if (std::strcmp(layer.layerName, validation_layer) == 0) return layer.specVersion;
+  return std::nullopt;
+}
+
+std::string version_text(std::uint32_t version) {
+  return fmt::format("{}.{}.{}", VK_API_VERSION_MAJOR(version), VK_API_VERSION_MINOR(version),
+                     VK_API_VERSION_PATCH(version));
+}
+
+/// The extension that a message says the layer does not know, or "". The layer's words, since its first
+/// versions: "Device Extension NAME is not supported by this layer."
+std::string unknown_extension(std::string_view message) {
+  const std::size_t end = message.find(" is not supported by this layer");
+  if (end == message.npos || end == 0) return {};
+  const std::size_t space = message.rfind(' ', end - 1);
+  const std::string_view name = message.substr(space == message.npos ? 0 : space + 1, end - space - 1);
+  return name.starts_with("VK_") ? std::string(name) : std::string();
 }
 
 bool has_extension(const Loader& loader, const char* layer, const char* name) {
@@ -52,7 +71,15 @@ bool has_extension(const Loader& loader, const char* layer, const char* name) {
 
 void ValidationMessages::add(std::string message) {
   const std::lock_guard lock(mutex_);
+  if (std::string name = unknown_extension(message);
+      !name.empty() && std::ranges::find(unknown_extensions_, name) == unknown_extensions_.end())
+    unknown_extensions_.push_back(std::move(name));
   messages_.push_back(std::move(message));
+}
+
+void ValidationMessages::set_layer_version(std::string version) {
+  const std::lock_guard lock(mutex_);
+  layer_version_ = std::move(version);
 }
 
 Result<void> ValidationMessages::take() {
@@ -60,6 +87,13 @@ Result<void> ValidationMessages::take() {
   {
     const std::lock_guard lock(mutex_);
     taken.swap(messages_);
+    if (!unknown_extensions_.empty())
+      return fail(
+          ErrorKind::unsupported,
+          fmt::format("the validation layer here is {} and does not know {}, which the device uses, so "
+                      "it cannot validate: install a newer layer (VK_LAYER_PATH names its folder) or "
+                      "leave out --validate",
+                      layer_version_, fmt::join(unknown_extensions_, " and ")));
   }
   if (taken.empty()) return {};
   std::string text = fmt::format("the Vulkan validation layer has {} message(s): {}", taken.size(), taken[0]);
@@ -93,12 +127,14 @@ Result<std::shared_ptr<Instance>> Instance::create(bool validate) {
   VkDebugUtilsMessengerCreateInfoEXT messenger = messenger_info(self->messages_);
   std::vector<const char*> extensions;
   if (validate) {
-    if (!layer_installed(*loader))
+    const auto layer_version = installed_layer(*loader);
+    if (!layer_version)
       return fail(
           ErrorKind::unsupported,
           fmt::format("validation was asked for, but {} is not installed (Debian, Ubuntu: apt-get install "
                       "vulkan-validationlayers; elsewhere set VK_LAYER_PATH)",
                       validation_layer));
+    self->messages_.set_layer_version(version_text(*layer_version));
     if (!has_extension(*loader, validation_layer, VK_EXT_VALIDATION_FEATURES_EXTENSION_NAME))
       return fail(
           ErrorKind::unsupported,

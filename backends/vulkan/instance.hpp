@@ -13,11 +13,17 @@ class ValidationMessages {
  public:
   void add(std::string message);
   /// The messages so far as an error (kind internal: the harness misused the API), or nothing; clears them.
+  /// A layer that once said that it does not know an extension in use is wrong about much that follows: from
+  /// then on the error is that alone (kind unsupported), every time.
   Result<void> take();
+  /// "1.3.239": the layer's version, for that error.
+  void set_layer_version(std::string version);
 
  private:
   std::mutex mutex_;
   std::vector<std::string> messages_;
+  std::string layer_version_ = "of unknown version";
+  std::vector<std::string> unknown_extensions_;
 };
 
 /// A Vulkan instance, with the Khronos validation layer and its synchronization validation when asked for.

@@ -27,10 +27,16 @@ struct PipelineRequest {
   friend bool operator==(const PipelineRequest&, const PipelineRequest&) = default;
 };
 
-/// One dispatch. Buffers are bound whole, guard zones included.
+/// Stands in Dispatch::buffers for the session's scratch memory: fp32, poisoned before a run, between guard
+/// zones like a tensor; what one call leaves there is lost with the next.
+inline constexpr TensorId scratch_buffer = -2;
+
+/// One dispatch. Buffers are bound whole, guard zones included; a view from its first element minus a guard
+/// zone on (see bound_range in session.cpp).
 struct Dispatch {
   PipelineRequest pipeline;
   std::vector<TensorId> buffers;          ///< by binding
+  std::int64_t scratch_floats = 0;        ///< scratch memory it needs
   std::vector<std::uint32_t> push_words;  ///< push constants
   std::uint32_t groups[3] = {1, 1, 1};
 };

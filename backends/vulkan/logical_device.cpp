@@ -58,6 +58,15 @@ Result<std::shared_ptr<LogicalDevice>> LogicalDevice::create(std::shared_ptr<Ins
     bfloat16.pNext = features.pNext;
     features.pNext = &bfloat16;
   }
+  VkPhysicalDeviceShaderAtomicFloatFeaturesEXT atomics{};
+  atomics.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_FLOAT_FEATURES_EXT;
+  if (c.atomic_add_f32) {
+    extensions.push_back(VK_EXT_SHADER_ATOMIC_FLOAT_EXTENSION_NAME);
+    atomics.shaderBufferFloat32Atomics = VK_TRUE;
+    atomics.shaderBufferFloat32AtomicAdd = VK_TRUE;
+    atomics.pNext = features.pNext;
+    features.pNext = &atomics;
+  }
   const float priority = 1;
   VkDeviceQueueCreateInfo queue{};
   queue.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO;

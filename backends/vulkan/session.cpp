@@ -16,17 +16,34 @@ bool is_written_by_device(const TensorSpec& spec) {
   return spec.role == TensorSpec::Role::output || spec.role == TensorSpec::Role::intermediate;
 }
 
+std::int64_t scratch_floats(const std::vector<std::vector<Dispatch>>& calls) {
+  std::int64_t most = 0;
+  for (const auto& dispatches : calls)
+    for (const Dispatch& dispatch : dispatches) most = std::max(most, dispatch.scratch_floats);
+  return most;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Session>> VulkanSession::load(std::shared_ptr<LogicalDevice> device,
                                                      const Program& program,
-                                                     const std::vector<Dispatch>& dispatches) {
+                                                     const std::vector<std::vector<Dispatch>>& calls) {
   std::unique_ptr<VulkanSession> self(new VulkanSession(std::move(device), program));
-  self->tensors_.resize(program.tensors.size());
-  for (std::size_t i = 0; i < program.tensors.size(); ++i)
-    if (auto ok = self->create_tensor(static_cast<TensorId>(i)); !ok) return tl::unexpected(ok.error());
-  if (auto ok = self->create_descriptors(dispatches); !ok) return tl::unexpected(ok.error());
-  if (auto ok = self->record(dispatches); !ok) return tl::unexpected(ok.error());
+  for (TensorSpec& spec : self->program_.tensors)
+    if (spec.strides.empty()) spec.strides = contiguous_strides(spec.shape);
+  if (const std::int64_t floats = scratch_floats(calls); floats > 0)
+    self->program_.tensors.push_back(
+        {"scratch memory of the kernels", DType::f32, {floats}, {1}, TensorSpec::Role::intermediate});
+  const std::size_t count = self->program_.tensors.size();
+  self->tensors_.resize(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto id = static_cast<TensorId>(i);
+    auto ok = self->program_.spec(id).is_view() ? self->place_view(id) : self->create_tensor(id);
+    if (!ok) return tl::unexpected(ok.error());
+  }
+  if (auto ok = self->create_descriptors(calls); !ok) return tl::unexpected(ok.error());
+  if (auto ok = self->record(calls); !ok) return tl::unexpected(ok.error());
+  if (auto ok = self->record_advance(); !ok) return tl::unexpected(ok.error());
   if (auto ok = self->device_->instance().messages().take(); !ok) return tl::unexpected(ok.error());
   return std::unique_ptr<Session>(std::move(self));
 }
@@ -43,6 +60,7 @@ VulkanSession::~VulkanSession() {
   }
   const DeviceFunctions& vk = device_->functions();
   if (commands_) device_->free_commands(commands_);
+  if (advance_) device_->free_commands(advance_);
   if (timestamps_) vk.vkDestroyQueryPool(device_->handle(), timestamps_, nullptr);
   if (descriptor_pool_) vk.vkDestroyDescriptorPool(device_->handle(), descriptor_pool_, nullptr);
 }
@@ -54,6 +72,7 @@ Result<void> VulkanSession::create_tensor(TensorId id) {
   auto layout = guarded_layout(spec);
   if (!layout) return tl::unexpected(layout.error());
   resident.layout = *layout;
+  resident.offset = layout->offset();
   auto buffer = device_->memory().device_buffer(layout->total(), fmt::format("tensor '{}'", spec.name));
   if (!buffer) return tl::unexpected(buffer.error());
   resident.buffer = std::move(*buffer);
@@ -68,6 +87,31 @@ Result<void> VulkanSession::create_tensor(TensorId id) {
   std::vector<std::byte> payload(layout->payload_bytes);
   fill_guard(payload, spec.dtype);
   return upload(resident.buffer, layout->offset(), payload);
+}
+
+/// A view has no buffer and no guard zones of its own.
+Result<void> VulkanSession::place_view(TensorId id) {
+  const TensorSpec& spec = program_.spec(id);
+  const bool root_known = spec.view_of >= 0 && static_cast<std::size_t>(spec.view_of) < tensors_.size() &&
+                          !program_.spec(spec.view_of).is_view();
+  if (!root_known)
+    return fail(ErrorKind::internal, fmt::format("view '{}' lies in no tensor of its own memory", spec.name));
+  const TensorSpec& root = program_.spec(spec.view_of);
+  const auto layout = guarded_layout(spec), root_layout = guarded_layout(root);
+  if (!layout) return tl::unexpected(layout.error());
+  if (!root_layout) return tl::unexpected(root_layout.error());
+  const auto bytes = spec.view_offset * static_cast<std::int64_t>(size_of(spec.dtype));
+  if (spec.dtype != root.dtype || spec.role != root.role || bytes < 0 || bytes % view_alignment != 0 ||
+      static_cast<std::size_t>(bytes) + layout->payload_bytes > root_layout->payload_bytes)
+    return fail(
+        ErrorKind::internal,
+        fmt::format("view '{}' does not fit '{}': it needs its dtype and role, room, and an offset in "
+                    "multiples of {} bytes",
+                    spec.name, root.name, view_alignment));
+  Resident& resident = tensors_[static_cast<std::size_t>(id)];
+  resident.layout = *layout;
+  resident.offset = root_layout->offset() + static_cast<VkDeviceSize>(bytes);
+  return {};
 }
 
 /// Elements get Poison::unwritten before every run, pads Poison::guard. A fill does it for a gapless tensor
@@ -93,108 +137,10 @@ Result<void> VulkanSession::prepare_poison(TensorId id, Resident& resident) {
   return upload(resident.poison, 0, image->bytes());
 }
 
-Result<void> VulkanSession::create_descriptors(const std::vector<Dispatch>& dispatches) {
-  if (dispatches.empty()) return {};
-  const DeviceFunctions& vk = device_->functions();
-  std::uint32_t buffers = 0;
-  for (const Dispatch& dispatch : dispatches) buffers += dispatch.pipeline.bindings;
-  VkDescriptorPoolSize size{VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, buffers};
-  VkDescriptorPoolCreateInfo pool{};
-  pool.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO;
-  pool.maxSets = static_cast<std::uint32_t>(dispatches.size());
-  pool.poolSizeCount = 1;
-  pool.pPoolSizes = &size;
-  VkResult result = vk.vkCreateDescriptorPool(device_->handle(), &pool, nullptr, &descriptor_pool_);
-  if (result != VK_SUCCESS) return vulkan_error("vkCreateDescriptorPool", result);
-
-  for (const Dispatch& dispatch : dispatches) {
-    auto pipeline = device_->pipeline(dispatch.pipeline);
-    if (!pipeline) return tl::unexpected(pipeline.error());
-    VkDescriptorSetAllocateInfo info{};
-    info.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO;
-    info.descriptorPool = descriptor_pool_;
-    info.descriptorSetCount = 1;
-    info.pSetLayouts = &pipeline->set_layout;
-    VkDescriptorSet set = VK_NULL_HANDLE;
-    result = vk.vkAllocateDescriptorSets(device_->handle(), &info, &set);
-    if (result != VK_SUCCESS) return vulkan_error("vkAllocateDescriptorSets", result);
-    std::vector<VkDescriptorBufferInfo> ranges;
-    for (const TensorId id : dispatch.buffers)
-      ranges.push_back({tensors_[static_cast<std::size_t>(id)].buffer.handle(), 0, VK_WHOLE_SIZE});
-    VkWriteDescriptorSet write{};
-    write.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;
-    write.dstSet = set;
-    write.descriptorCount = static_cast<std::uint32_t>(ranges.size());
-    write.descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
-    write.pBufferInfo = ranges.data();
-    vk.vkUpdateDescriptorSets(device_->handle(), 1, &write, 0, nullptr);
-    descriptor_sets_.push_back(set);
-  }
-  return {};
-}
-
-void VulkanSession::record_poison() {
-  const DeviceFunctions& vk = device_->functions();
-  for (const Resident& r : tensors_) {
-    if (r.poison_word) {
-      vk.vkCmdFillBuffer(commands_, r.buffer.handle(), r.layout.offset(), r.layout.payload_bytes,
-                         *r.poison_word);
-    } else if (r.poison.handle()) {
-      const VkBufferCopy copy{0, r.layout.offset(), r.layout.payload_bytes};
-      vk.vkCmdCopyBuffer(commands_, r.poison.handle(), r.buffer.handle(), 1, &copy);
-    }
-  }
-}
-
-/// Poison, then every dispatch with a barrier in front, between two timestamps.
-Result<void> VulkanSession::record(const std::vector<Dispatch>& dispatches) {
-  const DeviceFunctions& vk = device_->functions();
-  if (device_->capabilities().timestamp_bits > 0) {
-    VkQueryPoolCreateInfo info{};
-    info.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO;
-    info.queryType = VK_QUERY_TYPE_TIMESTAMP;
-    info.queryCount = 2;
-    const VkResult result = vk.vkCreateQueryPool(device_->handle(), &info, nullptr, &timestamps_);
-    if (result != VK_SUCCESS) return vulkan_error("vkCreateQueryPool", result);
-  }
-  auto commands = device_->allocate_commands();
-  if (!commands) return tl::unexpected(commands.error());
-  commands_ = *commands;
-  VkCommandBufferBeginInfo begin{};
-  begin.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO;
-  VkResult result = vk.vkBeginCommandBuffer(commands_, &begin);
-  if (result != VK_SUCCESS) return vulkan_error("vkBeginCommandBuffer", result);
-
-  constexpr VkPipelineStageFlags transfer = VK_PIPELINE_STAGE_TRANSFER_BIT;
-  constexpr VkPipelineStageFlags compute = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT;
-  constexpr VkAccessFlags any_shader = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT;
-  // Whatever an earlier submission copied or computed comes first.
-  memory_barrier(vk, commands_, transfer | compute, VK_ACCESS_TRANSFER_WRITE_BIT | VK_ACCESS_SHADER_WRITE_BIT,
-                 transfer, VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT);
-  record_poison();
-  memory_barrier(vk, commands_, transfer, VK_ACCESS_TRANSFER_WRITE_BIT, compute, any_shader);
-  if (timestamps_) {
-    vk.vkCmdResetQueryPool(commands_, timestamps_, 0, 2);
-    vk.vkCmdWriteTimestamp(commands_, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, timestamps_, 0);
-  }
-  for (std::size_t i = 0; i < dispatches.size(); ++i) {
-    const Dispatch& dispatch = dispatches[i];
-    auto pipeline = device_->pipeline(dispatch.pipeline);
-    if (!pipeline) return tl::unexpected(pipeline.error());
-    if (i > 0) memory_barrier(vk, commands_, compute, VK_ACCESS_SHADER_WRITE_BIT, compute, any_shader);
-    vk.vkCmdBindPipeline(commands_, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline->pipeline);
-    vk.vkCmdBindDescriptorSets(commands_, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline->layout, 0, 1,
-                               &descriptor_sets_[i], 0, nullptr);
-    if (!dispatch.push_words.empty())
-      vk.vkCmdPushConstants(commands_, pipeline->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
-                            static_cast<std::uint32_t>(dispatch.push_words.size() * sizeof(std::uint32_t)),
-                            dispatch.push_words.data());
-    vk.vkCmdDispatch(commands_, dispatch.groups[0], dispatch.groups[1], dispatch.groups[2]);
-  }
-  if (timestamps_) vk.vkCmdWriteTimestamp(commands_, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, timestamps_, 1);
-  result = vk.vkEndCommandBuffer(commands_);
-  if (result != VK_SUCCESS) return vulkan_error("vkEndCommandBuffer", result);
-  return {};
+Result<void> VulkanSession::advance() {
+  if (!advance_) return {};
+  if (auto ok = device_->submit(advance_); !ok) return ok;
+  return device_->instance().messages().take();
 }
 
 Result<void> VulkanSession::upload(const Buffer& to, VkDeviceSize offset, std::span<const std::byte> bytes) {
@@ -255,7 +201,16 @@ Result<void> VulkanSession::write(TensorId id, const Tensor& tensor) {
                 fmt::format("tensor '{}' is {} {}, the program has {} {} (strides must agree too)", spec.name,
                             name_of(tensor.dtype()), parity::to_string(tensor.shape()), name_of(spec.dtype),
                             parity::to_string(spec.shape)));
-  if (auto ok = upload((*target)->buffer, (*target)->layout.offset(), tensor.bytes()); !ok) return ok;
+  if (!spec.is_view() || tensor.contiguous()) {
+    if (auto ok = upload(buffer_of(id), (*target)->offset, tensor.bytes()); !ok) return ok;
+  } else {
+    // What lies between a view's rows is not its own.
+    std::vector<std::byte> bytes((*target)->layout.payload_bytes);
+    if (auto ok = download(buffer_of(id), (*target)->offset, bytes); !ok) return ok;
+    for (const ByteRun& run : element_runs(spec))
+      std::memcpy(bytes.data() + run.offset, tensor.bytes().data() + run.offset, run.size);
+    if (auto ok = upload(buffer_of(id), (*target)->offset, bytes); !ok) return ok;
+  }
   return device_->instance().messages().take();
 }
 
@@ -264,19 +219,28 @@ Result<RunTiming> VulkanSession::run() {
   if (auto ok = device_->submit(commands_); !ok) return tl::unexpected(ok.error());
   RunTiming timing;
   timing.host_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  if (timestamps_) {
-    std::uint64_t ticks[2] = {};
-    const VkResult result = device_->functions().vkGetQueryPoolResults(
-        device_->handle(), timestamps_, 0, 2, sizeof ticks, ticks, sizeof ticks[0],
-        VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT);
-    if (result != VK_SUCCESS) return vulkan_error("vkGetQueryPoolResults", result);
-    const std::uint32_t bits = device_->capabilities().timestamp_bits;
-    const std::uint64_t mask = bits >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1;
-    timing.device_seconds = static_cast<double>((ticks[1] - ticks[0]) & mask) *
-                            device_->capabilities().timestamp_period_ns * 1e-9;
-  }
+  if (auto ok = read_timestamps(timing); !ok) return tl::unexpected(ok.error());
   if (auto ok = device_->instance().messages().take(); !ok) return tl::unexpected(ok.error());
   return timing;
+}
+
+Result<void> VulkanSession::read_timestamps(RunTiming& timing) const {
+  if (!timestamps_) return {};
+  std::vector<std::uint64_t> ticks(program_.calls.size() + 1);
+  const VkResult result = device_->functions().vkGetQueryPoolResults(
+      device_->handle(), timestamps_, 0, static_cast<std::uint32_t>(ticks.size()),
+      ticks.size() * sizeof ticks[0], ticks.data(), sizeof ticks[0],
+      VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT);
+  if (result != VK_SUCCESS) return vulkan_error("vkGetQueryPoolResults", result);
+  const std::uint32_t bits = device_->capabilities().timestamp_bits;
+  const std::uint64_t mask = bits >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1;
+  const auto seconds = [&](std::uint64_t first, std::uint64_t last) {
+    return static_cast<double>((last - first) & mask) * device_->capabilities().timestamp_period_ns * 1e-9;
+  };
+  timing.device_seconds = seconds(ticks.front(), ticks.back());
+  for (std::size_t i = 1; i < ticks.size(); ++i)
+    timing.call_seconds.push_back(seconds(ticks[i - 1], ticks[i]));
+  return {};
 }
 
 Result<Tensor> VulkanSession::read(TensorId id) {
@@ -285,7 +249,7 @@ Result<Tensor> VulkanSession::read(TensorId id) {
   const TensorSpec& spec = program_.spec(id);
   auto tensor = Tensor::create(spec.dtype, spec.shape, spec.strides);
   if (!tensor) return tensor;
-  if (auto ok = download((*source)->buffer, (*source)->layout.offset(), tensor->bytes()); !ok)
+  if (auto ok = download(buffer_of(id), (*source)->offset, tensor->bytes()); !ok)
     return tl::unexpected(ok.error());
   if (auto ok = device_->instance().messages().take(); !ok) return tl::unexpected(ok.error());
   return tensor;
@@ -295,6 +259,7 @@ Result<std::vector<GuardDamage>> VulkanSession::check_guards() {
   std::vector<GuardDamage> damage;
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
     const Resident& r = tensors_[i];
+    if (!r.buffer.handle()) continue;  // a view
     std::vector<std::byte> front(guard_bytes), rear(r.layout.total() - r.layout.behind());
     if (auto ok = download(r.buffer, 0, front); !ok) return tl::unexpected(ok.error());
     if (auto ok = download(r.buffer, r.layout.behind(), rear); !ok) return tl::unexpected(ok.error());

@@ -19,6 +19,36 @@ std::span<const std::uint32_t> spirv_of(Shader shader) {
       return spirv_tiled_f16;
     case Shader::coopmat_16bit:
       return spirv_coopmat_16bit;
+    case Shader::elementwise:
+      return spirv_elementwise;
+    case Shader::cast:
+      return spirv_cast;
+    case Shader::recurrent:
+      return spirv_recurrent;
+    case Shader::norm:
+      return spirv_norm;
+    case Shader::columns:
+      return spirv_columns;
+    case Shader::rope:
+      return spirv_rope;
+    case Shader::loss:
+      return spirv_loss;
+    case Shader::whole:
+      return spirv_whole;
+    case Shader::embedding:
+      return spirv_embedding;
+    case Shader::embedding_backward:
+      return spirv_embedding_backward;
+    case Shader::atomic:
+      return spirv_atomic;
+    case Shader::optimizer:
+      return spirv_optimizer;
+    case Shader::xsa:
+      return spirv_xsa;
+    case Shader::attention:
+      return spirv_attention;
+    case Shader::attention_backward:
+      return spirv_attention_backward;
   }
   return {};
 }

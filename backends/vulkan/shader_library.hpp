@@ -12,6 +12,21 @@ enum class Shader : std::uint8_t {
   tiled_f32_storage16,
   tiled_f16,
   coopmat_16bit,
+  elementwise,
+  cast,
+  recurrent,
+  norm,
+  columns,
+  rope,
+  loss,
+  whole,
+  embedding,
+  embedding_backward,
+  atomic,
+  optimizer,
+  xsa,
+  attention,
+  attention_backward,
 };
 
 /// SPIR-V words of a shader, checked by spirv-val when they were built.

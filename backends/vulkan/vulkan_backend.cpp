@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "backends/vulkan/kernel.hpp"
+#include "backends/vulkan/op_kernel.hpp"
 #include "backends/vulkan/session.hpp"
 
 namespace parity::vulkan {
@@ -13,6 +13,14 @@ namespace {
 std::vector<std::unique_ptr<const KernelFamily>> make_families() {
   std::vector<std::unique_ptr<const KernelFamily>> families;
   families.push_back(make_gemm_family());
+  families.push_back(make_elementwise_family());
+  families.push_back(make_recurrent_family());
+  families.push_back(make_row_family());
+  families.push_back(make_attention_family());
+  families.push_back(make_loss_family());
+  families.push_back(make_embedding_family());
+  families.push_back(make_reduction_family());
+  families.push_back(make_optimizer_family());
   return families;
 }
 
@@ -57,7 +65,7 @@ class VulkanDevice final : public Device {
     if (paths.size() != program.calls.size())
       return fail(ErrorKind::internal,
                   fmt::format("{} paths for {} calls", paths.size(), program.calls.size()));
-    std::vector<Dispatch> dispatches;
+    std::vector<std::vector<Dispatch>> calls;
     for (std::size_t i = 0; i < paths.size(); ++i) {
       const OpCall& call = program.calls[i];
       const auto index = find_implementation(call.op, paths[i]);
@@ -69,11 +77,11 @@ class VulkanDevice final : public Device {
         return fail(ErrorKind::unsupported, fmt::format("{} of {}: {}", paths[i], call.op, support.reason));
       auto planned = families_[family_of_[*index]]->plan(capabilities_, implementation, call, program);
       if (!planned) return tl::unexpected(planned.error());
-      for (Dispatch& dispatch : *planned) dispatches.push_back(std::move(dispatch));
+      calls.push_back(*std::move(planned));
     }
     auto device = logical_device();
     if (!device) return tl::unexpected(device.error());
-    return VulkanSession::load(*device, program, dispatches);
+    return VulkanSession::load(*device, program, calls);
   }
 
  private:
