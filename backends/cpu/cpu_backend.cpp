@@ -58,9 +58,37 @@ HostPath make_path(const OpTable& ops, const std::string& op, const EmulatedPath
   model.accumulation = emulated.accumulation;
   // The emulated arithmetic takes exp and tanh from the C library, which are within 1 ULP of fp64 before they
   // are rounded to fp32: half an ULP and a little.
-  model.exp = model.tanh = model.sigmoid = {emulated.accumulate == DType::f64 ? 2.0 : 1.0, 0, 0};
+  const double ulp = emulated.accumulate == DType::f64 ? 2 : 1;
+  model.exp = model.tanh = model.sigmoid = model.log = model.inverse_sqrt = {ulp, 0, 0};
   implementation.replays = {model};
   return {implementation, emulated_kernel(ops, model)};
+}
+
+/// Ops without a product of narrow factors: every port in the accumulate format.
+std::vector<HostPath> plain_paths(const OpTable& ops, const std::string& op) {
+  std::vector<HostPath> paths;
+  for (const EmulatedPath& emulated : emulated_paths()) {
+    if (emulated.input != emulated.accumulate) continue;
+    paths.push_back(make_path(ops, op, emulated));
+    paths.back().implementation.factors = 0;
+  }
+  return paths;
+}
+
+/// One path for each format that is converted from, to any other.
+std::vector<HostPath> cast_paths(const OpTable& ops) {
+  std::vector<HostPath> paths;
+  for (const DType from : {DType::f32, DType::f16, DType::bf16}) {
+    EmulatedPath emulated{fmt::format("from_{}", name_of(from)),
+                          "rounded to nearest even",
+                          from,
+                          DType::f32,
+                          {DType::f32, DType::f16, DType::bf16},
+                          {}};
+    paths.push_back(make_path(ops, "cast", emulated));
+    paths.back().implementation.factors = 1;
+  }
+  return paths;
 }
 
 std::string processor_name() {
@@ -77,8 +105,15 @@ class CpuBackend final : public Backend {
 
   Result<std::vector<std::unique_ptr<Device>>> devices() override {
     std::vector<HostPath> paths;
+    const auto append = [&](std::vector<HostPath> more) {
+      for (HostPath& path : more) paths.push_back(std::move(path));
+    };
     for (const char* op : {"gemm", "linear"})
       for (const EmulatedPath& emulated : emulated_paths()) paths.push_back(make_path(ops_, op, emulated));
+    for (const auto& op : ops_.all()) {
+      if (op->name() == "gemm" || op->name() == "linear") continue;
+      append(op->name() == "cast" ? cast_paths(ops_) : plain_paths(ops_, std::string(op->name())));
+    }
     DeviceInfo info{"cpu:0", "cpu", "emulated arithmetic", "built in", "host", {}};
     info.facts = {{"host", "processor", processor_name()},
                   {"host", "threads", fmt::format("{}", std::thread::hardware_concurrency())},

@@ -8,6 +8,21 @@
 
 namespace parity {
 
+namespace {
+
+/// The part of `root` where the view lies, as a tensor of its own.
+Result<Tensor> cut(const Tensor& root, const TensorSpec& view) {
+  auto tensor = Tensor::create(view.dtype, view.shape, view.strides);
+  if (!tensor) return tensor;
+  const auto from = root.bytes().subspan(static_cast<std::size_t>(view.view_offset) * size_of(view.dtype));
+  if (from.size() < tensor->bytes().size())
+    return fail(ErrorKind::internal, fmt::format("view '{}' reaches outside its root", view.name));
+  std::ranges::copy(from.first(tensor->bytes().size()), tensor->bytes().begin());
+  return tensor;
+}
+
+}  // namespace
+
 Result<Execution> Execution::load(Device& device, const Program& program,
                                   const std::vector<std::string>& paths,
                                   const std::map<TensorId, Tensor>& inputs) {
@@ -15,7 +30,8 @@ Result<Execution> Execution::load(Device& device, const Program& program,
   execution.program_ = program;
   for (std::size_t i = 0; i < program.tensors.size(); ++i) {
     const TensorSpec& spec = program.tensors[i];
-    if (spec.role == TensorSpec::Role::input || spec.role == TensorSpec::Role::state) continue;
+    if (spec.role == TensorSpec::Role::input || spec.role == TensorSpec::Role::state || spec.is_view())
+      continue;
     auto tensor = Tensor::create(spec.dtype, spec.shape, spec.strides);
     if (!tensor) return tl::unexpected(tensor.error());
     poison_all(*tensor, Poison::unwritten);
@@ -37,24 +53,54 @@ Result<void> Execution::write(const std::map<TensorId, Tensor>& inputs) {
   return {};
 }
 
-Result<RunResult> Execution::run() {
+Result<RunResult> Execution::run(ReadBack what) {
   for (const auto& [id, tensor] : poisoned_)
     if (auto ok = session_->write(id, tensor); !ok) return tl::unexpected(ok.error());
   auto timing = session_->run();
   if (!timing) return tl::unexpected(timing.error());
   RunResult result{{}, *timing};
   for (const auto& [id, unused] : poisoned_) {
+    if (what == ReadBack::outputs && program_.spec(id).role != TensorSpec::Role::output) continue;
     auto tensor = session_->read(id);
     if (!tensor) return tl::unexpected(tensor.error());
     result.tensors.emplace(id, *std::move(tensor));
   }
+  for (std::size_t i = 0; i < program_.tensors.size(); ++i) {
+    const TensorSpec& spec = program_.tensors[i];
+    if (!spec.is_view()) continue;
+    const auto made = result.tensors.find(spec.view_of);
+    const auto given = inputs_.find(spec.view_of);
+    if (made == result.tensors.end() && given == inputs_.end()) continue;
+    auto view = cut(made != result.tensors.end() ? made->second : given->second, spec);
+    if (!view) return tl::unexpected(view.error());
+    result.tensors.emplace(static_cast<TensorId>(i), *std::move(view));
+  }
   return result;
+}
+
+Result<void> Execution::advance(const std::map<TensorId, Tensor>& inputs) {
+  if (auto ok = session_->advance(); !ok) return ok;
+  advanced_ = true;
+  return write(inputs);
+}
+
+Result<std::map<TensorId, Tensor>> Execution::inputs() {
+  if (advanced_) {
+    for (auto& [id, tensor] : inputs_) {
+      if (program_.spec(id).role != TensorSpec::Role::state) continue;
+      auto now = session_->read(id);
+      if (!now) return tl::unexpected(now.error());
+      tensor = *std::move(now);
+    }
+  }
+  return inputs_;
 }
 
 Result<std::vector<GuardDamage>> Execution::damage(const RunResult& run) {
   auto damage = session_->check_guards();
   if (!damage) return damage;
   for (const auto& [id, tensor] : run.tensors) {
+    if (program_.spec(id).is_view()) continue;
     const std::vector<std::int64_t> pads = damaged_pads(tensor);
     const auto size = static_cast<std::int64_t>(size_of(tensor.dtype()));
     for (const std::int64_t at : pads) damage->push_back({program_.spec(id).name, at * size, size});
@@ -65,7 +111,7 @@ Result<std::vector<GuardDamage>> Execution::damage(const RunResult& run) {
 Result<std::vector<std::string>> Execution::modified_inputs() {
   std::vector<std::string> names;
   for (const auto& [id, tensor] : inputs_) {
-    if (program_.spec(id).role != TensorSpec::Role::input) continue;
+    if (advanced_ && program_.spec(id).role == TensorSpec::Role::state) continue;
     auto now = session_->read(id);
     if (!now) return tl::unexpected(now.error());
     if (!std::ranges::equal(now->bytes(), tensor.bytes())) names.push_back(program_.spec(id).name);

@@ -11,9 +11,11 @@ namespace parity {
 
 /// What one run left behind, on the host.
 struct RunResult {
-  std::map<TensorId, Tensor> tensors;  ///< every output and intermediate
+  std::map<TensorId, Tensor>
+      tensors;  ///< what was read: outputs, or every output and intermediate; views too
   RunTiming timing;
 };
+enum class ReadBack : std::uint8_t { outputs, everything };
 
 /// A Program loaded on a device with its inputs: run it as often as wanted. Outputs and intermediates are
 /// poisoned before each run.
@@ -24,10 +26,14 @@ class Execution {
 
   /// Replaces inputs (same shapes and strides).
   Result<void> write(const std::map<TensorId, Tensor>& inputs);
-  Result<RunResult> run();
+  Result<RunResult> run(ReadBack what = ReadBack::everything);
+  /// Carries state to the next run (Session::advance) and replaces the inputs that change.
+  Result<void> advance(const std::map<TensorId, Tensor>& inputs);
+  /// Every input and state as it was for the last run: states are read from the device.
+  Result<std::map<TensorId, Tensor>> inputs();
   /// Guard zones of every buffer, and pads of the given run's outputs.
   Result<std::vector<GuardDamage>> damage(const RunResult& run);
-  /// Names of inputs whose bytes on the device are no longer those that were written.
+  /// Names of inputs and states whose bytes on the device are no longer those that were written.
   Result<std::vector<std::string>> modified_inputs();
 
  private:
@@ -36,6 +42,7 @@ class Execution {
   std::unique_ptr<Session> session_;
   std::map<TensorId, Tensor> inputs_;
   std::map<TensorId, Tensor> poisoned_;
+  bool advanced_ = false;
 };
 
 }  // namespace parity

@@ -13,7 +13,7 @@ struct OrderSubject {
   Device& device;
   const OpTable& ops;
   const Program& program;
-  const std::vector<std::string>& paths;
+  const std::vector<std::string> paths;
   const Implementation& implementation;  ///< of the first call
   const std::map<TensorId, Tensor>& inputs;
   const Value& want;         ///< the tracked reference of the last call's first output

@@ -14,7 +14,8 @@ namespace parity {
 /// One output of one op call, judged locally: the reference was fed with the device's own inputs.
 struct OutputRecord {
   int call = 0;  ///< index of the op call in the Program
-  std::string op, path, tensor;
+  std::string op, path, port, tensor;
+  int calls = 1;  ///< outputs of this op, path and port that this record, the worst of them, stands for
   Shape shape;
   DType dtype = DType::f32;
   Contract contract;
@@ -28,6 +29,31 @@ struct OrderEffects {
   std::optional<OrderSpread> permutation;       ///< the reduction axis permuted
   std::optional<OrderSpread> ensemble;          ///< emulated orders on the CPU
   std::vector<std::string> notes;
+};
+
+/// One result of a composite program against the exact one, end to end.
+struct DriftRecord {
+  std::string tensor;
+  std::int64_t step = 0;  ///< of a case with several steps
+  std::int64_t elements = 0;
+  std::int64_t nonfinite = 0;  ///< elements that are not finite on one side only
+  bool all_zero = false;       ///< the device's are all zero, the exact ones are not
+  double max_abs = 0, relative_l2 = 0, cosine = 1;
+  std::optional<double> max_bound_ratio;  ///< worst |error| / tracked hard bound; absent: not derived
+};
+
+/// A result of one element, step by step: a loss, a norm.
+struct Trajectory {
+  std::string tensor;
+  std::vector<double> device, reference;  ///< the reference runs freely in fp64 from the same start
+};
+
+/// Time of the calls of one op on one path.
+struct CallTime {
+  std::string op, path;
+  int calls = 0;
+  double device_seconds = 0;     ///< by the device's clock; the least of the runs
+  double reference_seconds = 0;  ///< the exact reference (fp64, Eigen) on this host
 };
 
 /// Where a record comes from.
@@ -47,6 +73,9 @@ struct Record {
   std::vector<GuardDamage> guard_damage;
   std::map<std::string, std::string> input_hashes;  ///< tensor name -> content hash, hex
   OrderEffects order;
+  std::vector<DriftRecord> drift;                    ///< composite programs only
+  std::vector<Trajectory> trajectories;              ///< cases of several steps only
+  std::vector<CallTime> call_times;                  ///< composite programs on devices that measure them
   std::vector<double> device_seconds, host_seconds;  ///< one per run
   double judge_seconds = 0;
   double flops = 0, bytes = 0;  ///< of one run

@@ -7,15 +7,21 @@
 #include <chrono>
 
 #include "harness/base/nearest.hpp"
+#include "harness/ladder/call_judge.hpp"
+#include "harness/ladder/drift.hpp"
 #include "harness/ladder/execution.hpp"
 #include "harness/ladder/host_memory.hpp"
 #include "harness/ladder/order_experiments.hpp"
-#include "harness/ladder/replay.hpp"
+#include "harness/ladder/run_summary.hpp"
 #include "harness/ladder/trivial_result.hpp"
 
 namespace parity {
 
 namespace {
+
+/// Beyond this many operations the bounds of a whole program are not derived: they cost some ten times the
+/// program.
+constexpr double most_tracked_flops = 2e9;
 
 using Clock = std::chrono::steady_clock;
 double seconds_since(Clock::time_point start) {
@@ -55,19 +61,6 @@ Result<void> check_memory(const Program& program, const RunOptions& options) {
                   needed / gib, available / gib));
 }
 
-/// The contract of one output: what the case and the path's model say, nothing else.
-Contract derive_contract(const ArithmeticModel& model, DType store, bool exact) {
-  Contract contract;
-  contract.store = store;
-  contract.exact = exact;
-  contract.order_known = model.accumulation.has_value();
-  contract.store_rounding_known = model.store_rounding_known;
-  contract.store_rounding = model.store_rounding;
-  contract.store_rounds = format_of(store).precision < format_of(model.precision.scratch).precision;
-  contract.untrusted_zero_fraction = exact ? 0.75 : 1;
-  return contract;
-}
-
 std::string describe(const GuardDamage& damage) {
   return fmt::format("{} bytes at byte {} of '{}' overwritten outside its elements", damage.bytes,
                      damage.byte_offset, damage.tensor);
@@ -79,34 +72,39 @@ std::string describe(const GuardDamage& damage) {
 struct Runner::Prepared {
   const Stage* stage = nullptr;
   Program program;
-  std::vector<std::string> paths;                      ///< one per call
-  std::vector<const Implementation*> implementations;  ///< one per call
+  Assignment assignment;
   std::map<TensorId, Tensor> inputs;
+  bool composite() const { return program.calls.size() > 1; }
+};
+
+/// What a run has so far.
+struct Runner::Progress {
+  Execution& execution;
+  std::vector<RunResult> runs;             ///< of the first step; the first of them complete
+  RunResult last;                          ///< the last step's
+  std::map<TensorId, Value> carried;       ///< the exact reference's state
+  std::optional<ProgramEvaluation> exact;  ///< of the step being judged
+  std::vector<Value> first_reference;      ///< tracked outputs of the last call at step 0
 };
 
 Runner::Runner(const OpTable& ops, const StageTable& stages, Device& device, RunOptions options)
-    : ops_(ops), stages_(stages), device_(device), options_(std::move(options)) {}
+    : ops_(ops),
+      stages_(stages),
+      device_(device),
+      options_(std::move(options)),
+      confirmations_(ops, stages, device) {}
 
 Result<std::vector<std::string>> Runner::paths_for(const Case& c, const std::string& only) const {
   const Stage* stage = stages_.find(c.stage);
   if (stage == nullptr) return bad_input(fmt::format("no stage is called '{}'", c.stage));
   auto program = stage->build(c);
   if (!program) return tl::unexpected(program.error());
-  std::vector<std::string> paths;
-  std::vector<std::string_view> known;
-  for (const Implementation& implementation : device_.implementations()) {
-    known.push_back(implementation.path);
-    if (std::ranges::find(paths, implementation.path) != paths.end()) continue;
-    if (!only.empty() && implementation.path != only) continue;
-    // A path is listed when it implements the first call's op in the case's precision, or when it is forced.
-    const OpCall& call = program->calls.front();
-    if (implementation.op != call.op) continue;
-    if (only.empty() &&
-        matches_precision(implementation, call, *program).kind == Support::Kind::not_applicable)
-      continue;
-    paths.push_back(implementation.path);
-  }
-  return paths;
+  if (only.empty()) return assignable_paths(device_, *program);
+  for (const Implementation& implementation : device_.implementations())
+    if (implementation.path == only &&
+        std::ranges::any_of(program->calls, [&](const OpCall& call) { return call.op == implementation.op; }))
+      return std::vector{only};
+  return std::vector<std::string>{};
 }
 
 Result<Runner::Prepared> Runner::prepare(const Case& c, const std::string& path) const {
@@ -117,25 +115,15 @@ Result<Runner::Prepared> Runner::prepare(const Case& c, const std::string& path)
   if (!program) return tl::unexpected(program.error());
   prepared.program = *std::move(program);
   if (auto ok = check_program(ops_, prepared.program); !ok) return tl::unexpected(ok.error());
-
-  for (const OpCall& call : prepared.program.calls) {
-    const auto found = std::ranges::find_if(device_.implementations(), [&](const Implementation& i) {
-      return i.path == path && i.op == call.op;
-    });
-    if (found == device_.implementations().end())
-      return fail(ErrorKind::unsupported,
-                  fmt::format("{} has no path '{}' for op '{}'", device_.info().id, path, call.op));
-    const Support support = device_.supports(*found, call, prepared.program);
-    if (!support.legal()) return fail(ErrorKind::unsupported, support.reason);
-    prepared.paths.push_back(path);
-    prepared.implementations.push_back(&*found);
-  }
-
+  auto assignment = assign(device_, prepared.program, path);
+  if (!assignment) return tl::unexpected(assignment.error());
+  prepared.assignment = *std::move(assignment);
   if (auto fits = check_memory(prepared.program, options_); !fits) return tl::unexpected(fits.error());
 
   for (std::size_t i = 0; i < prepared.program.tensors.size(); ++i) {
     const TensorSpec& spec = prepared.program.tensors[i];
-    if (spec.role != TensorSpec::Role::input && spec.role != TensorSpec::Role::state) continue;
+    if (spec.is_view() || (spec.role != TensorSpec::Role::input && spec.role != TensorSpec::Role::state))
+      continue;
     const auto id = static_cast<TensorId>(i);
     const auto own = options_.inputs.find(spec.name);
     auto tensor = own == options_.inputs.end() ? prepared.stage->fill(c, prepared.program, id)
@@ -146,124 +134,138 @@ Result<Runner::Prepared> Runner::prepare(const Case& c, const std::string& path)
                                    to_string(tensor->shape()), to_string(spec.shape)));
     prepared.inputs.emplace(id, *std::move(tensor));
   }
+  if (prepared.stage->steps(c) > 1) {
+    auto first = prepared.stage->step_inputs(c, prepared.program, 0);
+    if (!first) return tl::unexpected(first.error());
+    for (auto& [id, tensor] : *first) prepared.inputs.insert_or_assign(id, std::move(tensor));
+  }
   return prepared;
 }
 
-const ConfirmedModels& Runner::confirm(const Implementation& implementation, const Stage& stage,
-                                       const Case& c) {
-  ConfirmedModels& confirmed = confirmed_[implementation.op + "/" + implementation.path];
-  if (confirmed.tried || implementation.knowledge != OrderKnowledge::declared) return confirmed;
-  confirmed.tried = true;
-  const auto give_up = [&](const std::string& why) -> const ConfirmedModels& {
-    confirmed.note = "calibration: " + why;
-    return confirmed;
-  };
-  // The widest store shows most of the accumulator's bits.
-  const DType store =
-      *std::ranges::max_element(implementation.stores, {}, [](DType d) { return format_of(d).precision; });
-  const Case small = stage.calibration(c, store);
-  auto program = stage.build(small);
-  if (!program) return give_up(program.error().message);
-  std::map<TensorId, Tensor> inputs;
-  for (std::size_t i = 0; i < program->tensors.size(); ++i) {
-    if (program->tensors[i].role != TensorSpec::Role::input) continue;
-    auto tensor = stage.fill(small, *program, static_cast<TensorId>(i));
-    if (!tensor) return give_up(tensor.error().message);
-    inputs.emplace(static_cast<TensorId>(i), *std::move(tensor));
-  }
-  auto execution = Execution::load(device_, *program, {implementation.path}, inputs);
-  if (!execution) return give_up(execution.error().message);
-  const auto run = execution->run();
-  if (!run) return give_up(run.error().message);
-
-  const OpCall& call = program->calls.front();
-  CallResult result{ops_.find(call.op), &call.attributes, {}, 0, &run->tensors.at(call.outputs.front())};
-  for (const TensorId id : call.inputs) result.inputs.push_back(id == no_tensor ? nullptr : &inputs.at(id));
-  std::string closest;
-  std::int64_t most = -1;
-  for (const ArithmeticModel& model : implementation.replays) {
-    const auto replayed = replay(result, model, {});
-    if (!replayed) return give_up(replayed.error().message);
-    if (replayed->all_equal()) confirmed.models.push_back(model);
-    if (replayed->equal > most) {
-      most = replayed->equal;
-      closest = fmt::format("closest is {} with {} of {} equal", replayed->model, replayed->equal,
-                            replayed->compared);
+/// Judges every call of the step that just ran, then the program end to end.
+Result<void> Runner::judge_step(const Prepared& prepared, const Case& c, Progress& progress,
+                                std::int64_t step, Record& record) {
+  const RunResult& run = step == 0 ? progress.runs.front() : progress.last;
+  auto inputs = progress.execution.inputs();
+  if (!inputs) return tl::unexpected(inputs.error());
+  const bool users_own = !options_.inputs.empty();
+  std::vector<OutputRecord> outputs;
+  for (std::size_t index = 0; index < prepared.program.calls.size(); ++index) {
+    const Implementation& implementation = *prepared.assignment.implementations[index];
+    const bool keeps_inputs = format_of(implementation.input).precision <= implementation.multiply.precision;
+    FinishedCall call{&prepared.program, index,    ops_.find(prepared.program.calls[index].op),
+                      &implementation,   &*inputs, &run.tensors};
+    call.exact = !users_own && prepared.stage->exact(c) && (keeps_inputs || c.fill == Fill::integer);
+    call.seed = c.seed;
+    call.replay_elements = options_.replay_elements;
+    auto judged = judge_call(call, confirmations_, step == 0 ? &progress.first_reference : nullptr);
+    if (!judged) return tl::unexpected(judged.error());
+    for (OutputRecord& output : *judged) {
+      if (users_own) distrust_trivial(output.judgement);
+      const Judgement& judgement = output.judgement;
+      const std::string reason = judgement.reasons.empty() ? "" : judgement.reasons.front();
+      settle(record, judgement.verdict,
+             prepared.composite() ? fmt::format("{} -> {}: {}", output.op, output.tensor, reason) : reason);
+      outputs.push_back(std::move(output));
     }
   }
-  if (confirmed.models.empty()) return give_up("no declared arithmetic gives this path's bits; " + closest);
-  return confirmed;
+  fold(std::move(outputs), record.outputs);
+  if (!prepared.composite()) return {};
+
+  std::optional<ProgramEvaluation> tracked;
+  if (step == 0 && record.flops <= most_tracked_flops) {
+    auto evaluated = evaluate_tracked(ops_, prepared.program, *inputs, prepared.assignment);
+    if (!evaluated) return tl::unexpected(evaluated.error());
+    tracked = *std::move(evaluated);
+  }
+  for (DriftRecord& drift :
+       measure_drift(prepared.program, run.tensors, *progress.exact, tracked ? &*tracked : nullptr)) {
+    drift.step = step;
+    if (drift.max_bound_ratio.value_or(0) > 1)
+      settle(record, Verdict::fail,
+             fmt::format("'{}' is {:.3g} times its end-to-end bound from the exact result", drift.tensor,
+                         *drift.max_bound_ratio));
+    if (drift.all_zero)
+      settle(record, Verdict::fail, fmt::format("'{}' is all zero; its exact value is not", drift.tensor));
+    record.drift.push_back(std::move(drift));
+  }
+  return {};
 }
 
-ReplayResult Runner::replay_call(const CallResult& call, const Implementation& implementation,
-                                 const ConfirmedModels& confirmed, std::uint64_t seed) const {
-  if (call.got->elements() == 0) return {};
-  const bool is_confirmed = !confirmed.models.empty();
-  const auto& models = is_confirmed ? confirmed.models : implementation.replays;
-  if (models.empty() || implementation.knowledge == OrderKnowledge::unknown) {
-    ReplayResult none;
-    none.note = "the order of this path is not known";
-    return none;
+Result<void> Runner::run_steps(const Prepared& prepared, const Case& c, Record& record) {
+  auto execution = Execution::load(device_, prepared.program, prepared.assignment.paths(), prepared.inputs);
+  if (!execution) return tl::unexpected(execution.error());
+  Progress progress{*execution, {}, {}, {}, {}, {}};
+  CallTimes times(prepared.program, prepared.assignment);
+  const auto note_timing = [&](const RunTiming& timing) {
+    record.host_seconds.push_back(timing.host_seconds);
+    if (timing.device_seconds) record.device_seconds.push_back(*timing.device_seconds);
+    times.add_device(timing.call_seconds);
+  };
+  for (int repeat = 0; repeat < std::max(1, options_.repeats); ++repeat) {
+    auto run = execution->run(repeat == 0 ? ReadBack::everything : ReadBack::outputs);
+    if (!run) return tl::unexpected(run.error());
+    note_timing(run->timing);
+    progress.runs.push_back(*std::move(run));
   }
-  const ReplaySample sample = choose_sample(call.got->shape(), options_.replay_elements, seed);
-  auto result = replay_best(call, models, sample);
-  if (!result) {
-    ReplayResult none;
-    none.note = result.error().message;
-    return none;
+  auto damage = execution->damage(progress.runs.front());
+  if (!damage) return tl::unexpected(damage.error());
+  record.guard_damage = *std::move(damage);
+  if (!record.guard_damage.empty())
+    settle(record, Verdict::fail, "write outside a tensor: " + describe(record.guard_damage.front()));
+  auto modified = execution->modified_inputs();
+  if (!modified) return tl::unexpected(modified.error());
+  if (!modified->empty())
+    settle(record, Verdict::fail, fmt::format("input '{}' was modified", fmt::join(*modified, "', '")));
+
+  const std::int64_t steps = prepared.stage->steps(c);
+  std::map<TensorId, Tensor> reference_inputs = prepared.inputs;
+  for (std::int64_t step = 0; step < steps; ++step) {
+    const bool judged = step == 0 || step + 1 == steps;
+    if (step > 0) {
+      auto changed = prepared.stage->step_inputs(c, prepared.program, step);
+      if (!changed) return tl::unexpected(changed.error());
+      if (auto ok = execution->advance(*changed); !ok) return ok;
+      auto run = execution->run(judged ? ReadBack::everything : ReadBack::outputs);
+      if (!run) return tl::unexpected(run.error());
+      note_timing(run->timing);
+      progress.last = *std::move(run);
+      for (auto& [id, tensor] : *changed) reference_inputs.insert_or_assign(id, std::move(tensor));
+    }
+    if (prepared.composite()) {
+      auto exact = evaluate_exactly(ops_, prepared.program, reference_inputs, progress.carried);
+      if (!exact) return tl::unexpected(exact.error());
+      progress.exact = *std::move(exact);
+      times.add_reference(progress.exact->call_seconds);
+      if (steps > 1)
+        extend_trajectories(prepared.program,
+                            step == 0 ? progress.runs.front().tensors : progress.last.tensors,
+                            *progress.exact, record.trajectories);
+    }
+    const auto judging = Clock::now();
+    if (judged)
+      if (auto ok = judge_step(prepared, c, progress, step, record); !ok) return ok;
+    record.judge_seconds += seconds_since(judging);
+    if (prepared.composite()) progress.carried = carried_values(prepared.program, *progress.exact);
   }
-  result->confirmed = is_confirmed;
-  if (!is_confirmed) result->note = confirmed.note;
-  return *std::move(result);
-}
+  record.call_times = times.summary();
 
-Result<OutputRecord> Runner::judge_output(const Prepared& prepared, const Case& c, std::size_t call_index,
-                                          std::size_t output, const RunResult& run, Value& reference) {
-  const OpCall& call = prepared.program.calls[call_index];
-  const Implementation& implementation = *prepared.implementations[call_index];
-  const TensorId id = call.outputs[output];
-  const Tensor& got = run.tensors.at(id);
-
-  // The device's own inputs: what was written, or what the device computed before.
-  CallResult result{ops_.find(call.op), &call.attributes, {}, output, &got};
-  for (const TensorId input : call.inputs) {
-    if (input == no_tensor)
-      result.inputs.push_back(nullptr);
-    else if (const auto made = run.tensors.find(input); made != run.tensors.end())
-      result.inputs.push_back(&made->second);
-    else
-      result.inputs.push_back(&prepared.inputs.at(input));
+  if (!options_.order_effects) return {};
+  if (record.verdict != Verdict::pass) {
+    record.order.notes.emplace_back("not measured: the case does not pass");
+    return {};
   }
-
-  ArithmeticModel model = implementation.contract;
-  model.precision.store = got.dtype();
-  const auto tracked = make_tracked_arithmetic(model);
-  auto want = result.op->evaluate(*tracked, call.attributes, result.inputs);
-  if (!want) return tl::unexpected(want.error());
-
-  const bool users_own = !options_.inputs.empty();
-  const bool keeps_inputs = format_of(implementation.input).precision <= implementation.multiply.precision;
-  const bool exact = !users_own && prepared.stage->exact(c) && (keeps_inputs || c.fill == Fill::integer);
-  OutputRecord record{static_cast<int>(call_index),
-                      call.op,
-                      implementation.path,
-                      prepared.program.spec(id).name,
-                      got.shape(),
-                      got.dtype(),
-                      derive_contract(model, got.dtype(), exact),
-                      {}};
-  if (result.op->reduction_length(call, prepared.program) == 0) record.contract.untrusted_zero_fraction = 1;
-
-  const ConfirmedModels& confirmed = confirm(implementation, *prepared.stage, c);
-  const ReplayResult replayed = replay_call(result, implementation, confirmed, c.seed);
-  const auto& models = confirmed.models.empty() ? implementation.replays : confirmed.models;
-  reference = std::move((*want)[output]);
-  record.judgement =
-      judge(got, reference, record.contract, replayed, [&](const std::vector<std::int64_t>& elements) {
-        return replay_single_elements(result, models, elements);
-      });
-  if (users_own) distrust_trivial(record.judgement);
-  return record;
+  const OrderSubject subject{device_,
+                             ops_,
+                             prepared.program,
+                             prepared.assignment.paths(),
+                             *prepared.assignment.implementations.front(),
+                             prepared.inputs,
+                             progress.first_reference.front(),
+                             record.outputs.back().contract,
+                             c.seed};
+  record.order = measure_order_effects(subject, *execution, progress.runs);
+  return {};
 }
 
 Record Runner::run(const Case& c, const std::string& path) {
@@ -280,7 +282,6 @@ Record Runner::run(const Case& c, const std::string& path) {
     settle(record, verdict_of(error.kind), error.message);
     return record;
   };
-
   auto prepared = prepare(c, path);
   if (!prepared) return stop(prepared.error());
   for (const auto& [id, tensor] : prepared->inputs)
@@ -290,56 +291,7 @@ Record Runner::run(const Case& c, const std::string& path) {
     record.flops += work.flops;
     record.bytes += work.bytes;
   }
-
-  auto execution = Execution::load(device_, prepared->program, prepared->paths, prepared->inputs);
-  if (!execution) return stop(execution.error());
-  std::vector<RunResult> runs;
-  for (int repeat = 0; repeat < std::max(1, options_.repeats); ++repeat) {
-    auto run = execution->run();
-    if (!run) return stop(run.error());
-    record.host_seconds.push_back(run->timing.host_seconds);
-    if (run->timing.device_seconds) record.device_seconds.push_back(*run->timing.device_seconds);
-    runs.push_back(*std::move(run));
-  }
-  auto damage = execution->damage(runs.back());
-  if (!damage) return stop(damage.error());
-  record.guard_damage = *std::move(damage);
-  if (!record.guard_damage.empty())
-    settle(record, Verdict::fail, "write outside a tensor: " + describe(record.guard_damage.front()));
-  auto modified = execution->modified_inputs();
-  if (!modified) return stop(modified.error());
-  if (!modified->empty())
-    settle(record, Verdict::fail, fmt::format("input '{}' was modified", fmt::join(*modified, "', '")));
-
-  const auto judging = Clock::now();
-  Value reference;  // of the last output judged
-  for (std::size_t call = 0; call < prepared->program.calls.size(); ++call) {
-    for (std::size_t output = 0; output < prepared->program.calls[call].outputs.size(); ++output) {
-      auto judged = judge_output(*prepared, c, call, output, runs.front(), reference);
-      if (!judged) return stop(judged.error());
-      const Judgement& judgement = judged->judgement;
-      settle(record, judgement.verdict,
-             fmt::format("{}", judgement.reasons.empty() ? std::string() : judgement.reasons.front()));
-      record.outputs.push_back(*std::move(judged));
-    }
-  }
-  record.judge_seconds = seconds_since(judging);
-
-  if (!options_.order_effects) return record;
-  if (record.verdict != Verdict::pass) {
-    record.order.notes.emplace_back("not measured: the case does not pass");
-    return record;
-  }
-  const OrderSubject subject{device_,
-                             ops_,
-                             prepared->program,
-                             prepared->paths,
-                             *prepared->implementations.front(),
-                             prepared->inputs,
-                             reference,
-                             record.outputs.back().contract,
-                             c.seed};
-  record.order = measure_order_effects(subject, *execution, runs);
+  if (auto ok = run_steps(*prepared, c, record); !ok) return stop(ok.error());
   return record;
 }
 

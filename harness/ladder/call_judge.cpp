@@ -1,0 +1,92 @@
+#include "harness/ladder/call_judge.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace parity {
+
+namespace {
+
+/// The contract of one output: what the case and the path's model say, nothing else.
+Contract derive_contract(const ArithmeticModel& model, DType store, bool exact) {
+  Contract contract;
+  contract.store = store;
+  contract.exact = exact;
+  contract.order_known = model.accumulation.has_value();
+  contract.store_rounding_known = model.store_rounding_known;
+  contract.store_rounding = model.store_rounding;
+  contract.store_rounds = format_of(store).precision < format_of(model.precision.scratch).precision;
+  contract.untrusted_zero_fraction = exact ? 0.75 : 1;
+  return contract;
+}
+
+ReplayResult replay_output(const CallResult& result, const FinishedCall& call,
+                           const ConfirmedModels& confirmed) {
+  const auto none = [](std::string note) {
+    ReplayResult nothing;
+    nothing.note = std::move(note);
+    return nothing;
+  };
+  if (result.got->elements() == 0) return {};
+  const bool is_confirmed = !confirmed.models.empty();
+  const auto& models = is_confirmed ? confirmed.models : call.implementation->replays;
+  if (models.empty() || call.implementation->knowledge == OrderKnowledge::unknown)
+    return none("the order of this path is not known");
+  auto replayed =
+      replay_best(result, models, choose_sample(result.got->shape(), call.replay_elements, call.seed));
+  if (!replayed) return none(replayed.error().message);
+  replayed->confirmed = is_confirmed;
+  if (!is_confirmed) replayed->note = confirmed.note;
+  return *std::move(replayed);
+}
+
+}  // namespace
+
+Result<std::vector<OutputRecord>> judge_call(const FinishedCall& call, Confirmations& confirmations,
+                                             std::vector<Value>* reference) {
+  const OpCall& op_call = call.program->calls[call.index];
+  CallResult result{call.op, &op_call.attributes, {}, 0, nullptr};
+  for (const TensorId id : op_call.inputs) {
+    const auto made = call.results->find(id);
+    result.inputs.push_back(id == no_tensor               ? nullptr
+                            : made != call.results->end() ? &made->second
+                                                          : &call.inputs->at(id));
+  }
+  ArithmeticModel model = call.implementation->contract;
+  model.precision.store = call.program->spec(op_call.outputs.front()).dtype;
+  const auto tracked = make_tracked_arithmetic(model);
+  auto want = call.op->evaluate(*tracked, op_call.attributes, result.inputs);
+  if (!want) return tl::unexpected(want.error());
+
+  const ConfirmedModels& confirmed = confirmations.of(*call.implementation);
+  const auto& models = confirmed.models.empty() ? call.implementation->replays : confirmed.models;
+  std::vector<OutputRecord> records;
+  for (std::size_t output = 0; output < op_call.outputs.size(); ++output) {
+    const TensorId id = op_call.outputs[output];
+    const Tensor& got = call.results->at(id);
+    result.output = output;
+    result.got = &got;
+    model.precision.store = got.dtype();
+    OutputRecord record;
+    record.call = static_cast<int>(call.index);
+    record.op = op_call.op;
+    record.path = call.implementation->path;
+    record.port = call.op->outputs()[output].name;
+    record.tensor = call.program->spec(id).name;
+    record.shape = got.shape();
+    record.dtype = got.dtype();
+    record.contract = derive_contract(model, got.dtype(), call.exact);
+    if (call.op->reduction_length(op_call, *call.program) == 0) record.contract.untrusted_zero_fraction = 1;
+    const ReplayResult replayed = replay_output(result, call, confirmed);
+    record.judgement = judge(got, (*want)[output], record.contract, replayed,
+                             [&](const std::vector<std::int64_t>& elements) {
+                               return replay_single_elements(result, models, elements);
+                             });
+    records.push_back(std::move(record));
+  }
+  if (reference != nullptr) *reference = *std::move(want);
+  return records;
+}
+
+}  // namespace parity
