@@ -1,5 +1,7 @@
 #include "backends/cuda/arithmetic_of_device.hpp"
 
+#include "backends/cuda/tensor_view.hpp"
+
 namespace parity::cuda {
 
 TensorCore tensor_core_of(const DeviceTraits& traits, DType input) {
@@ -29,9 +31,19 @@ TensorCore tensor_core_of(const DeviceTraits& traits, DType input) {
 
 void set_function_accuracy(ArithmeticModel& model) {
   constexpr double eta = 0x1p-149;  // spacing of fp32 subnormals, where an ULP is no longer relative
-  // expf and tanhf: 2 ULP over the full range, subnormal results included.
+  // CUDA C++ Programming Guide, "Mathematical Functions", maximal errors of the single-precision functions:
+  // expf and tanhf 2 ULP, logf 1 ULP over the full range, subnormal results included.
   model.exp = {2, 0, 2 * eta};
   model.tanh = {2, 0, 2 * eta};
+  model.log = {1, 0, eta};
+  // The same table: x / y and sqrtf are correctly rounded (__fdiv_rn, __fsqrt_rn whatever the flags), and so
+  // is
+  // __frcp_rn.
+  model.divide = {};
+  model.sqrt = {};
+  // 1 / sqrt(x) = (1 / (sqrt(x) (1 + d))) (1 + d'), |d|, |d'| <= u: 2u relative, that is 1 ULP, and terms
+  // below 2 u^2. Neither the root nor its reciprocal is ever subnormal.
+  model.inverse_sqrt = {1.00001, 0, 0};
   // sigmoid(x) = s/(1+e) with e = exp(-|x|) <= 1 and s = 1 or e. Let e carry a relative error d, |d| <= 4u (2
   // ULP).
   //   s = 1: the quotient moves by -e/(1+e) d, at most d/2:   2u
@@ -65,6 +77,40 @@ ArithmeticModel wmma_model(DType input, const MultiTermAdder& adder) {
   model.accumulation = Accumulation{{SummationOrder::Kind::sequential, 0, 0}, MultiplyAdd::multi_term, adder};
   model.may_truncate = true;
   model.adder_terms = adder.terms;
+  return model;
+}
+
+namespace {
+
+ArithmeticModel kernel_model(const SummationOrder& order, MultiplyAdd multiply_add) {
+  ArithmeticModel model = fp32_accumulation(DType::f32, format_of(DType::f32));
+  model.accumulation = Accumulation{order, multiply_add, {}};
+  return model;
+}
+
+}  // namespace
+
+ArithmeticModel elementwise_model() {
+  return kernel_model({SummationOrder::Kind::sequential, 0, 0}, MultiplyAdd::separate);
+}
+
+ArithmeticModel row_model() {
+  return kernel_model({SummationOrder::Kind::strided, row_lanes, 0}, MultiplyAdd::fused);
+}
+
+ArithmeticModel whole_model() {
+  return kernel_model({SummationOrder::Kind::strided, whole_lanes, 0}, MultiplyAdd::fused);
+}
+
+ArithmeticModel chain_model() {
+  return kernel_model({SummationOrder::Kind::sequential, 0, 0}, MultiplyAdd::fused);
+}
+
+ArithmeticModel atomic_model() {
+  ArithmeticModel model = fp32_accumulation(DType::f32, format_of(DType::f32));
+  // PTX ISA, "atom": atom.add.f32 on global memory flushes subnormal inputs and results to zero in current
+  // implementations.
+  model.denormals = Denormals::either;
   return model;
 }
 

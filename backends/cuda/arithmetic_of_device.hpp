@@ -17,13 +17,27 @@ struct TensorCore {
 };
 TensorCore tensor_core_of(const DeviceTraits& traits, DType input);
 
-/// Our own epilogue's functions: accuracy of epilogue.cuh's sigmoid, tanhf and expf, with the derivation.
+/// The functions of our own kernels: what the CUDA C++ Programming Guide promises of expf, tanhf and logf,
+/// and what follows for epilogue.cuh's sigmoid and rows.cu's 1 / sqrt(x), with the derivations.
 void set_function_accuracy(ArithmeticModel& model);
 
 /// tiled_f32: one fp32 fma chain in k order.
 ArithmeticModel tiled_model();
 /// wmma: the tensor core in steps along k; the first adder of the device's tensor core.
 ArithmeticModel wmma_model(DType input, const MultiTermAdder& adder);
+
+// The ops around the products (direct_f32). All in fp32; every operation that is not part of a reduction is
+// rounded on its own, subnormals are kept.
+/// No reduction.
+ArithmeticModel elementwise_model();
+/// row_loop.cuh over a row or a group of its columns, and over a whole tensor: strided lanes, each a chain of
+/// fma.
+ArithmeticModel row_model();
+ArithmeticModel whole_model();
+/// One chain of fma in sequence: column reductions, and every sum of attention.cu.
+ArithmeticModel chain_model();
+/// atomicAdd: in no order that could be named, and it may flush subnormals.
+ArithmeticModel atomic_model();
 
 /// A vendor's path: order unknown, bounds that cover what it may legally do.
 ArithmeticModel vendor_contract(DType input, const FloatFormat& multiply, bool tensor_core);

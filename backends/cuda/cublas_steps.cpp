@@ -3,7 +3,7 @@
 
 #include "backends/cuda/cublas_call.hpp"
 #include "backends/cuda/cuda_error.hpp"
-#include "backends/cuda/step.hpp"
+#include "backends/cuda/gemm_steps.hpp"
 
 namespace parity::cuda {
 

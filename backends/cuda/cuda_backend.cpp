@@ -24,13 +24,13 @@ class CudaDevice final : public Device {
   const std::vector<Implementation>& implementations() const override { return implementations_; }
 
   Support supports(const Implementation& implementation) const override {
-    const Path* path = find_path(paths_, implementation.path, implementation.op);
+    const Path* path = find_path(paths_, implementation);
     return path != nullptr ? path->support : no_path(implementation.path, implementation.op);
   }
 
   Support supports(const Implementation& implementation, const OpCall& call,
                    const Program& program) const override {
-    const Path* path = find_path(paths_, implementation.path, implementation.op);
+    const Path* path = find_path(paths_, implementation);
     return path != nullptr ? supports_call(*path, call, program)
                            : no_path(implementation.path, implementation.op);
   }
@@ -43,14 +43,9 @@ class CudaDevice final : public Device {
     }
     std::vector<const Path*> chosen;
     for (std::size_t i = 0; i < names.size(); ++i) {
-      const OpCall& call = program.calls[i];
-      const Path* path = find_path(paths_, names[i], call.op);
-      const Support support =
-          path != nullptr ? supports_call(*path, call, program) : no_path(names[i], call.op);
-      if (!support.legal()) {
-        return fail(ErrorKind::unsupported, fmt::format("{}: {}: {}", info_.id, names[i], support.reason));
-      }
-      chosen.push_back(path);
+      const auto path = choose_path(paths_, names[i], program.calls[i], program);
+      if (!path) return fail(path.error().kind, fmt::format("{}: {}", info_.id, path.error().message));
+      chosen.push_back(*path);
     }
     auto session = CudaSession::load(traits_, program, chosen, timeout_seconds_);
     if (!session) return tl::unexpected(session.error());

@@ -1,75 +1,68 @@
-// The kernels around a GEMM: the epilogue on its own and a strided copy.
+#include "backends/cuda/element_loop.cuh"
+#include "backends/cuda/elementwise_kernels.hpp"
 #include "backends/cuda/epilogue.cuh"
 
 namespace parity::cuda {
-namespace {
+using std::int64_t;
 
-constexpr int threads = 256;
-
-unsigned blocks_for(std::int64_t elements) {
-  const std::int64_t blocks = (elements + threads - 1) / threads;
-  return static_cast<unsigned>(blocks < 65536 ? blocks : 65536);  // the kernels stride over the rest
+static __device__ float one_minus(float x) {
+  return __fsub_rn(1.0f, x);
 }
 
-__device__ std::int64_t first_index() {
-  return static_cast<std::int64_t>(blockIdx.x) * threads + threadIdx.x;
-}
-__device__ std::int64_t index_step() {
-  return static_cast<std::int64_t>(gridDim.x) * threads;
+static __device__ void element(const Cast& p, int64_t b, int64_t r, int64_t c) {
+  const float x = load_element(p.x.data, b * p.x.batch + r * p.x.row + c * p.x.col, p.x.element);
+  store_element(p.y, b * p.y_batch + r * p.y_row + c * p.y_col, p.y_element, x);
 }
 
-__global__ void epilogue_kernel(const float* acc, int m, int n, std::int64_t elements,
-                                const __grid_constant__ Epilogue epilogue) {
-  for (std::int64_t i = first_index(); i < elements; i += index_step()) {
-    const std::int64_t row = i / n;
-    finish(epilogue, acc == nullptr ? 0.0f : acc[i], static_cast<int>(row / m), static_cast<int>(row % m),
-           static_cast<int>(i % n));
-  }
+static __device__ void element(const Axpby& p, int64_t b, int64_t r, int64_t c) {
+  p.z(b, r, c) = __fadd_rn(__fmul_rn(p.alpha, p.x(b, r, c)), __fmul_rn(p.beta, p.y(b, r, c)));
 }
 
-template <class Word>
-__global__ void copy_kernel(const Word* from, std::int64_t from_row, std::int64_t from_col,
-                            std::int64_t from_batch, Word* to, std::int64_t to_row, std::int64_t to_col,
-                            std::int64_t to_batch, int m, int n, std::int64_t elements) {
-  for (std::int64_t i = first_index(); i < elements; i += index_step()) {
-    const std::int64_t batch = i / n / m, row = i / n % m, col = i % n;
-    to[batch * to_batch + row * to_row + col * to_col] =
-        from[batch * from_batch + row * from_row + col * from_col];
-  }
+static __device__ void element(const Mul& p, int64_t b, int64_t r, int64_t c) {
+  p.z(b, r, c) = __fmul_rn(p.x(b, r, c), p.y(b, r, c));
 }
 
-}  // namespace
-
-cudaError_t launch_epilogue(const float* acc, int m, int n, int batch, const Epilogue& epilogue,
-                            cudaStream_t stream) {
-  const std::int64_t elements = static_cast<std::int64_t>(m) * n * batch;
-  if (elements == 0) return cudaSuccess;
-  epilogue_kernel<<<blocks_for(elements), threads, 0, stream>>>(acc, m, n, elements, epilogue);
-  return cudaGetLastError();
+static __device__ void element(const ScaleBy& p, int64_t b, int64_t r, int64_t c) {
+  p.y(b, r, c) = __fmul_rn(p.x(b, r, c), p.s[0]);
 }
 
-cudaError_t launch_copy(const MatrixPointer& from, void* to, std::int64_t to_row, std::int64_t to_col,
-                        std::int64_t to_batch, int m, int n, int batch, cudaStream_t stream) {
-  const std::int64_t elements = static_cast<std::int64_t>(m) * n * batch;
-  if (elements == 0) return cudaSuccess;
-  if (from.element == Element::f32) {
-    copy_kernel<<<blocks_for(elements), threads, 0, stream>>>(
-        static_cast<const std::uint32_t*>(from.data), from.row, from.col, from.batch,
-        static_cast<std::uint32_t*>(to), to_row, to_col, to_batch, m, n, elements);
-  } else {
-    copy_kernel<<<blocks_for(elements), threads, 0, stream>>>(
-        static_cast<const std::uint16_t*>(from.data), from.row, from.col, from.batch,
-        static_cast<std::uint16_t*>(to), to_row, to_col, to_batch, m, n, elements);
-  }
-  return cudaGetLastError();
+static __device__ void element(const Softcap& p, int64_t b, int64_t r, int64_t c) {
+  p.y(b, r, c) = __fmul_rn(p.cap, tanhf(__fdiv_rn(p.x(b, r, c), p.cap)));
 }
 
-cudaError_t probe_kernel_image() {
-  cudaFuncAttributes attributes{};
-  const cudaError_t error =
-      cudaFuncGetAttributes(&attributes, reinterpret_cast<const void*>(epilogue_kernel));
-  if (error != cudaSuccess) cudaGetLastError();  // a missing image is an answer, not an error to be met later
-  return error;
+static __device__ void element(const SoftcapBackward& p, int64_t b, int64_t r, int64_t c) {
+  const float t = __fdiv_rn(p.y(b, r, c), p.cap);
+  p.dx(b, r, c) = __fmul_rn(p.dy(b, r, c), one_minus(__fmul_rn(t, t)));
+}
+
+static __device__ void element(const ActivationBackward& p, int64_t b, int64_t r, int64_t c) {
+  const float y = p.y(b, r, c), dy = p.dy(b, r, c);
+  float dx = y > 0.0f ? dy : 0.0f;
+  if (p.activation == Activation::sigmoid) dx = __fmul_rn(dy, __fmul_rn(y, one_minus(y)));
+  if (p.activation == Activation::tanh) dx = __fmul_rn(dy, one_minus(__fmul_rn(y, y)));
+  p.dx(b, r, c) = dx;
+}
+
+cudaError_t launch(const Cast& p, cudaStream_t stream) {
+  return launch_elements(p, stream);
+}
+cudaError_t launch(const Axpby& p, cudaStream_t stream) {
+  return launch_elements(p, stream);
+}
+cudaError_t launch(const Mul& p, cudaStream_t stream) {
+  return launch_elements(p, stream);
+}
+cudaError_t launch(const ScaleBy& p, cudaStream_t stream) {
+  return launch_elements(p, stream);
+}
+cudaError_t launch(const Softcap& p, cudaStream_t stream) {
+  return launch_elements(p, stream);
+}
+cudaError_t launch(const SoftcapBackward& p, cudaStream_t stream) {
+  return launch_elements(p, stream);
+}
+cudaError_t launch(const ActivationBackward& p, cudaStream_t stream) {
+  return launch_elements(p, stream);
 }
 
 }  // namespace parity::cuda

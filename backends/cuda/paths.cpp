@@ -2,14 +2,56 @@
 
 #include <fmt/format.h>
 
-#include "backends/cuda/arithmetic_of_device.hpp"
-#include "backends/cuda/cublas_call.hpp"
+#include <algorithm>
+#include <iterator>
+
+#include "backends/cuda/families.hpp"
 
 namespace parity::cuda {
 
-namespace {
+std::vector<Path> make_paths(const DeviceTraits& traits) {
+  std::vector<Path> paths;
+  for (auto* family : {gemm_paths, elementwise_paths, recurrent_paths, rows_paths, rope_paths,
+                       attention_paths, loss_paths, embedding_paths, optimizer_paths})
+    std::ranges::move(family(traits), std::back_inserter(paths));
+  return paths;
+}
 
-constexpr const char* ops[] = {"gemm", "linear"};
+const Path* find_path(std::span<const Path> paths, const Implementation& implementation) {
+  for (const Path& candidate : paths) {
+    const Implementation& i = candidate.implementation;
+    if (i.path == implementation.path && i.op == implementation.op && i.input == implementation.input)
+      return &candidate;
+  }
+  return nullptr;
+}
+
+const Path* find_path(std::span<const Path> paths, std::string_view path, std::string_view op) {
+  for (const Path& candidate : paths) {
+    if (candidate.implementation.path == path && candidate.implementation.op == op) return &candidate;
+  }
+  return nullptr;
+}
+
+Result<const Path*> choose_path(std::span<const Path> paths, std::string_view path, const OpCall& call,
+                                const Program& program) {
+  std::string reasons;
+  for (const Path& candidate : paths) {
+    if (candidate.implementation.path != path || candidate.implementation.op != call.op) continue;
+    const Support support = supports_call(candidate, call, program);
+    if (support.legal()) return &candidate;
+    reasons += (reasons.empty() ? "" : "; ") + support.reason;
+  }
+  if (!reasons.empty()) return fail(ErrorKind::unsupported, fmt::format("{}: {}", path, reasons));
+  return fail(ErrorKind::unsupported,
+              fmt::format("the CUDA backend has no path '{}' for '{}'", path, call.op));
+}
+
+Support supports_call(const Path& path, const OpCall& call, const Program& program) {
+  if (Support match = matches_precision(path.implementation, call, program); !match.legal()) return match;
+  if (!path.support.legal()) return path.support;
+  return path.fits(call, program);
+}
 
 Support needs_capability(const DeviceTraits& traits, int capability, std::string_view what) {
   if (!traits.no_image.empty()) return {Support::Kind::unsupported, traits.no_image};
@@ -17,131 +59,6 @@ Support needs_capability(const DeviceTraits& traits, int capability, std::string
   return {Support::Kind::unsupported,
           fmt::format("{} need compute capability {}.{}; this device has {}.{}", what, capability / 10,
                       capability % 10, traits.major, traits.minor)};
-}
-
-Support needs_cublas(const DeviceTraits& traits, Support otherwise) {
-  if (!otherwise.legal() || traits.cublas != nullptr) return otherwise;
-  return {Support::Kind::unsupported, traits.no_cublas};
-}
-
-Path tiled_path(const DeviceTraits& traits, const char* op) {
-  Path path;
-  Implementation& i = path.implementation;
-  i.path = "tiled_f32";
-  i.op = op;
-  i.summary =
-      "shared-memory tiles of 128x128 or 64x64, 8x8 or 4x4 results a thread, one fma chain in k order";
-  i.stores = {DType::f32, DType::f16, DType::bf16};
-  i.knowledge = OrderKnowledge::declared;
-  i.contract = tiled_model();
-  i.replays = {i.contract};
-  path.support = needs_capability(traits, 0, "tiled kernels");
-  path.make = make_tiled_step;
-  return path;
-}
-
-Path wmma_path(const DeviceTraits& traits, const char* op, DType input) {
-  Path path;
-  Implementation& i = path.implementation;
-  i.path = fmt::format("wmma_{}_f32", name_of(input));
-  i.op = op;
-  i.summary = "tensor cores by nvcuda::wmma 16x16x16, accumulator to fp32 scratch, conversion at the store";
-  i.input = input;
-  i.stores = {input, DType::f32};
-  i.multiply = format_of(input);
-  const TensorCore core = tensor_core_of(traits, input);
-  for (const MultiTermAdder& adder : core.adders) i.replays.push_back(wmma_model(input, adder));
-  i.contract = i.replays.front();
-  i.knowledge = core.certain ? OrderKnowledge::declared : OrderKnowledge::candidates;
-  // Which adder it is is not settled: bounds that hold for each of them.
-  if (!core.certain) i.contract = vendor_contract(input, format_of(input), true);
-  path.support = input == DType::bf16 ? needs_capability(traits, 80, "bf16 tensor cores")
-                                      : needs_capability(traits, 70, "fp16 tensor cores");
-  path.make = make_wmma_step;
-  return path;
-}
-
-struct VendorPath {
-  const char* path;
-  const char* summary;
-  DType input;
-  FloatFormat multiply;
-  bool tensor_core;
-  int capability;
-  const char* what;
-  MakeStep make;
-};
-
-Path vendor_path(const DeviceTraits& traits, const char* op, const VendorPath& vendor) {
-  Path path;
-  Implementation& i = path.implementation;
-  i.path = vendor.path;
-  i.op = op;
-  i.summary = vendor.summary;
-  i.input = vendor.input;
-  i.stores = {DType::f32};
-  if (vendor.input != DType::f32) i.stores.insert(i.stores.begin(), vendor.input);
-  i.multiply = vendor.multiply;
-  i.knowledge = OrderKnowledge::candidates;
-  i.contract = vendor_contract(vendor.input, vendor.multiply, vendor.tensor_core);
-  const TensorCore core = tensor_core_of(traits, vendor.input);
-  i.replays = vendor_candidates(i.contract, vendor.tensor_core ? core.adders : std::vector<MultiTermAdder>{},
-                                std::string_view(op) == "gemm");
-  path.support = needs_cublas(traits, needs_capability(traits, vendor.capability, vendor.what));
-  path.fits = fits_cublas;
-  path.make = vendor.make;
-  return path;
-}
-
-std::vector<VendorPath> vendor_paths() {
-  return {
-      {"cublas_f32", "cuBLAS, fp32 throughout (pedantic: no TF32)", DType::f32, format_of(DType::f32), false,
-       0, "fp32 kernels", make_cublas_f32_step},
-      {"cublas_tf32", "cuBLAS, fp32 inputs cut to TF32 before they are multiplied", DType::f32, tf32_format,
-       true, 80, "TF32 tensor cores", make_cublas_tf32_step},
-      {"cublas_f16_f32", "cuBLAS, fp16 inputs, fp32 accumulation and reduction", DType::f16,
-       format_of(DType::f16), true, 70, "fp16 tensor cores", make_cublas_narrow_step},
-      {"cublas_bf16_f32", "cuBLAS, bf16 inputs, fp32 accumulation and reduction", DType::bf16,
-       format_of(DType::bf16), true, 80, "bf16 tensor cores", make_cublas_narrow_step},
-  };
-}
-
-}  // namespace
-
-std::vector<Path> make_paths(const DeviceTraits& traits) {
-  std::vector<Path> paths;
-  for (const char* op : ops) {
-    paths.push_back(tiled_path(traits, op));
-    paths.push_back(wmma_path(traits, op, DType::f16));
-    paths.push_back(wmma_path(traits, op, DType::bf16));
-    for (const VendorPath& vendor : vendor_paths()) {
-      paths.push_back(vendor_path(traits, op, vendor));
-      if (vendor.multiply == tf32_format && paths.back().support.legal() && traits.tf32_disabled) {
-        paths.back().support = {
-            Support::Kind::unsupported,
-            "NVIDIA_TF32_OVERRIDE=0 in the environment makes cuBLAS use fp32 instead: unset it"};
-      }
-    }
-  }
-  return paths;
-}
-
-const Path* find_path(const std::vector<Path>& paths, std::string_view path, std::string_view op) {
-  for (const Path& candidate : paths) {
-    if (candidate.implementation.path == path && candidate.implementation.op == op) return &candidate;
-  }
-  return nullptr;
-}
-
-Support supports_call(const Path& path, const OpCall& call, const Program& program) {
-  if (Support match = matches_precision(path.implementation, call, program); !match.legal()) return match;
-  if (!path.support.legal()) return path.support;
-  const ReadProblem read = reader_of(call.op);
-  if (read == nullptr)
-    return {Support::Kind::not_applicable, fmt::format("has no kernels for '{}'", call.op)};
-  const auto problem = read(call, program);
-  if (!problem) return {Support::Kind::unsupported, problem.error().message};
-  return path.fits != nullptr ? path.fits(*problem) : Support{};
 }
 
 }  // namespace parity::cuda

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "backends/cuda/arithmetic_of_device.hpp"
 #include "backends/cuda/cuda_error.hpp"
 #include "backends/cuda/test_programs.hpp"
@@ -26,10 +28,10 @@ Support support_of(const DeviceTraits& traits, std::string_view path, std::strin
 
 TEST(Paths, AllAreLegalOnHopper) {
   const auto paths = make_paths(device(9, 0));
-  EXPECT_EQ(paths.size(), 14U);
+  EXPECT_EQ(std::ranges::count_if(paths, [](const Path& p) { return p.implementation.op == "gemm"; }), 7);
   for (const Path& path : paths) {
     EXPECT_TRUE(path.support.legal()) << path.implementation.path << ": " << path.support.reason;
-    EXPECT_NE(path.make, nullptr);
+    EXPECT_TRUE(path.fits && path.make) << path.implementation.op;
   }
 }
 
@@ -64,7 +66,7 @@ TEST(Paths, EveryReplayIsDefinite) {
   for (const DeviceTraits& traits : {device(7, 0), device(7, 5), device(8, 0), device(9, 0), device(12, 0)}) {
     for (const Path& path : make_paths(traits)) {
       const Implementation& i = path.implementation;
-      EXPECT_FALSE(i.replays.empty()) << i.path;
+      EXPECT_EQ(i.replays.empty(), i.knowledge == OrderKnowledge::unknown) << i.path << " of " << i.op;
       for (const ArithmeticModel& model : i.replays) {
         EXPECT_TRUE(make_emulated_arithmetic(model).has_value()) << i.path;
         EXPECT_EQ(model.precision.input, i.input);
@@ -80,9 +82,12 @@ TEST(Paths, EveryReplayIsDefinite) {
 TEST(Paths, OwnKernelsDeclareTheirOrderAndVendorsDoNot) {
   for (const Path& path : make_paths(device(9, 0))) {
     const Implementation& i = path.implementation;
-    const bool vendor = i.path.starts_with("cublas");
-    EXPECT_EQ(i.knowledge, vendor ? OrderKnowledge::candidates : OrderKnowledge::declared) << i.path;
-    EXPECT_EQ(i.contract.accumulation.has_value(), !vendor) << i.path;
+    const bool vendor = i.path.starts_with("cublas"), atomic = i.path.starts_with("atomic");
+    EXPECT_EQ(i.knowledge, vendor   ? OrderKnowledge::candidates
+                           : atomic ? OrderKnowledge::unknown
+                                    : OrderKnowledge::declared)
+        << i.path;
+    EXPECT_EQ(i.contract.accumulation.has_value(), !vendor && !atomic) << i.path;
     if (i.path == "cublas_f32") {
       EXPECT_FALSE(i.contract.may_truncate);
     }
@@ -142,6 +147,27 @@ TEST(SupportsCall, PrecisionFirstThenTheDeviceThenTheCall) {
   zero.alpha = 0;
   EXPECT_TRUE(ask(tiled, gemm_program(zero, DType::f32, DType::f32)).legal());
   EXPECT_EQ(ask(cublas, gemm_program(zero, DType::f32, DType::f32)).kind, Support::Kind::unsupported);
+}
+
+TEST(SupportsCall, CastsAreToldApartByTheirInput) {
+  const auto paths = make_paths(device(9, 0));
+  Program program;
+  program.tensors = {matrix("X", DType::bf16, 1, 3, 4, 0),
+                     matrix("Y", DType::f32, 1, 3, 4, 0, TensorSpec::Role::output)};
+  program.calls = {{"cast", {}, {0}, {1}}};
+  const auto chosen = choose_path(paths, "direct_f32", program.calls[0], program);
+  ASSERT_TRUE(chosen) << chosen.error().message;
+  EXPECT_EQ((*chosen)->implementation.input, DType::bf16);
+  EXPECT_EQ(find_path(paths, (*chosen)->implementation), *chosen);
+
+  program.tensors[0].dtype = DType::f64;
+  const auto refused = choose_path(paths, "direct_f32", program.calls[0], program);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind, ErrorKind::unsupported);
+  EXPECT_NE(refused.error().message.find("f64"), std::string::npos) << refused.error().message;
+  const auto unknown = choose_path(paths, "no_such_path", program.calls[0], program);
+  ASSERT_FALSE(unknown);
+  EXPECT_NE(unknown.error().message.find("no_such_path"), std::string::npos);
 }
 
 TEST(CudaError, SaysWhatToDo) {

@@ -21,6 +21,23 @@ std::optional<Element> element_of(DType dtype) {
   return std::nullopt;
 }
 
+std::optional<Activation> activation_of(std::string_view name) {
+  struct Named {
+    std::string_view name;
+    Activation activation;
+  };
+  static constexpr Named table[] = {{"identity", Activation::identity},
+                                    {"relu", Activation::relu},
+                                    {"leaky_relu_squared", Activation::leaky_relu_squared},
+                                    {"sigmoid", Activation::sigmoid},
+                                    {"tanh", Activation::tanh},
+                                    {"exp", Activation::exp}};
+  for (const Named& entry : table) {
+    if (entry.name == name) return entry.activation;
+  }
+  return std::nullopt;
+}
+
 namespace {
 
 auto unsupported(std::string message) {
@@ -132,23 +149,6 @@ bool has_port(const OpCall& call, std::size_t index) {
   return index < call.inputs.size() && call.inputs[index] != no_tensor;
 }
 
-std::optional<Activation> activation_of(std::string_view name) {
-  struct Named {
-    std::string_view name;
-    Activation activation;
-  };
-  static constexpr Named table[] = {{"identity", Activation::identity},
-                                    {"relu", Activation::relu},
-                                    {"leaky_relu_squared", Activation::leaky_relu_squared},
-                                    {"sigmoid", Activation::sigmoid},
-                                    {"tanh", Activation::tanh},
-                                    {"exp", Activation::exp}};
-  for (const Named& entry : table) {
-    if (entry.name == name) return entry.activation;
-  }
-  return std::nullopt;
-}
-
 }  // namespace
 
 Result<GemmProblem> read_gemm(const OpCall& call, const Program& program) {
@@ -198,18 +198,6 @@ Result<GemmProblem> read_linear(const OpCall& call, const Program& program) {
     p->bias_stride = spec.strides.empty() ? 1 : spec.strides.back();
   }
   return p;
-}
-
-ReadProblem reader_of(std::string_view op) {
-  struct Reader {
-    std::string_view op;
-    ReadProblem read;
-  };
-  static constexpr Reader table[] = {{"gemm", read_gemm}, {"linear", read_linear}};
-  for (const Reader& reader : table) {
-    if (reader.op == op) return reader.read;
-  }
-  return nullptr;
 }
 
 }  // namespace parity::cuda

@@ -39,9 +39,9 @@ using ReadProblem = Result<GemmProblem> (*)(const OpCall& call, const Program& p
 Result<GemmProblem> read_gemm(const OpCall& call, const Program& program);
 /// linear: ports X [m, k], W [n, k], bias [n] (optional) -> Y; attribute activation.
 Result<GemmProblem> read_linear(const OpCall& call, const Program& program);
-/// By op name; nullptr for an op this backend does not have.
-ReadProblem reader_of(std::string_view op);
 
 std::optional<Element> element_of(DType dtype);
+/// By the op's name for it; nothing for one that the kernels do not have.
+std::optional<Activation> activation_of(std::string_view name);
 
 }  // namespace parity::cuda

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "backends/cuda/cublas_call.hpp"
-#include "backends/cuda/step.hpp"
+#include "backends/cuda/gemm_steps.hpp"
 #include "backends/cuda/test_programs.hpp"
 #include "backends/cuda/tile_order.cuh"
 
@@ -13,7 +13,8 @@ namespace parity::cuda {
 namespace {
 
 Result<GemmProblem> problem_of(const Program& program) {
-  return reader_of(program.calls[0].op)(program.calls[0], program);
+  const OpCall& call = program.calls[0];
+  return call.op == "gemm" ? read_gemm(call, program) : read_linear(call, program);
 }
 
 /// Elements 1, 2, 3, ... so that every index has a value of its own.

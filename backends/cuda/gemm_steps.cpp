@@ -1,6 +1,6 @@
 // Steps that run this project's own kernels.
+#include "backends/cuda/gemm_steps.hpp"
 #include "backends/cuda/cuda_error.hpp"
-#include "backends/cuda/step.hpp"
 
 namespace parity::cuda {
 

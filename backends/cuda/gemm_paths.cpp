@@ -1,0 +1,140 @@
+// gemm and linear: our own tiles and tensor cores, and the vendor's library.
+
+#include <fmt/format.h>
+
+#include "backends/cuda/arithmetic_of_device.hpp"
+#include "backends/cuda/cublas_call.hpp"
+#include "backends/cuda/families.hpp"
+#include "backends/cuda/gemm_steps.hpp"
+
+namespace parity::cuda {
+
+namespace {
+
+struct GemmOp {
+  const char* name;
+  ReadProblem read;
+};
+constexpr GemmOp ops[] = {{"gemm", read_gemm}, {"linear", read_linear}};
+
+/// Further limits of a kernel, beyond what reading a problem checks.
+using FitsProblem = Support (*)(const GemmProblem&);
+
+Path path_of(const GemmOp& op, MakeGemmStep make, FitsProblem fits = nullptr) {
+  Path path;
+  path.implementation.op = op.name;
+  path.fits = [op, fits](const OpCall& call, const Program& program) -> Support {
+    const auto problem = op.read(call, program);
+    if (!problem) return {Support::Kind::unsupported, problem.error().message};
+    return fits != nullptr ? fits(*problem) : Support{};
+  };
+  path.make = [op, make](StepContext& context, const OpCall& call,
+                         const Program& program) -> Result<std::unique_ptr<Step>> {
+    const auto problem = op.read(call, program);
+    if (!problem) return tl::unexpected(problem.error());
+    return make(context, *problem);
+  };
+  return path;
+}
+
+Support needs_cublas(const DeviceTraits& traits, Support otherwise) {
+  if (!otherwise.legal() || traits.cublas != nullptr) return otherwise;
+  return {Support::Kind::unsupported, traits.no_cublas};
+}
+
+Path tiled_path(const DeviceTraits& traits, const GemmOp& op) {
+  Path path = path_of(op, make_tiled_step);
+  Implementation& i = path.implementation;
+  i.path = "tiled_f32";
+  i.summary =
+      "shared-memory tiles of 128x128 or 64x64, 8x8 or 4x4 results a thread, one fma chain in k order";
+  i.stores = {DType::f32, DType::f16, DType::bf16};
+  i.knowledge = OrderKnowledge::declared;
+  i.contract = tiled_model();
+  i.replays = {i.contract};
+  path.support = needs_capability(traits, 0, "tiled kernels");
+  return path;
+}
+
+Path wmma_path(const DeviceTraits& traits, const GemmOp& op, DType input) {
+  Path path = path_of(op, make_wmma_step);
+  Implementation& i = path.implementation;
+  i.path = fmt::format("wmma_{}_f32", name_of(input));
+  i.summary = "tensor cores by nvcuda::wmma 16x16x16, accumulator to fp32 scratch, conversion at the store";
+  i.input = input;
+  i.stores = {input, DType::f32};
+  i.multiply = format_of(input);
+  const TensorCore core = tensor_core_of(traits, input);
+  for (const MultiTermAdder& adder : core.adders) i.replays.push_back(wmma_model(input, adder));
+  i.contract = i.replays.front();
+  i.knowledge = core.certain ? OrderKnowledge::declared : OrderKnowledge::candidates;
+  // Which adder it is is not settled: bounds that hold for each of them.
+  if (!core.certain) i.contract = vendor_contract(input, format_of(input), true);
+  path.support = input == DType::bf16 ? needs_capability(traits, 80, "bf16 tensor cores")
+                                      : needs_capability(traits, 70, "fp16 tensor cores");
+  return path;
+}
+
+struct VendorPath {
+  const char* path;
+  const char* summary;
+  DType input;
+  FloatFormat multiply;
+  bool tensor_core;
+  int capability;
+  const char* what;
+  MakeGemmStep make;
+};
+
+Path vendor_path(const DeviceTraits& traits, const GemmOp& op, const VendorPath& vendor) {
+  Path path = path_of(op, vendor.make, fits_cublas);
+  Implementation& i = path.implementation;
+  i.path = vendor.path;
+  i.summary = vendor.summary;
+  i.input = vendor.input;
+  i.stores = {DType::f32};
+  if (vendor.input != DType::f32) i.stores.insert(i.stores.begin(), vendor.input);
+  i.multiply = vendor.multiply;
+  i.knowledge = OrderKnowledge::candidates;
+  i.contract = vendor_contract(vendor.input, vendor.multiply, vendor.tensor_core);
+  const TensorCore core = tensor_core_of(traits, vendor.input);
+  i.replays = vendor_candidates(i.contract, vendor.tensor_core ? core.adders : std::vector<MultiTermAdder>{},
+                                op.read == read_gemm);
+  path.support = needs_cublas(traits, needs_capability(traits, vendor.capability, vendor.what));
+  return path;
+}
+
+std::vector<VendorPath> vendor_paths() {
+  return {
+      {"cublas_f32", "cuBLAS, fp32 throughout (pedantic: no TF32)", DType::f32, format_of(DType::f32), false,
+       0, "fp32 kernels", make_cublas_f32_step},
+      {"cublas_tf32", "cuBLAS, fp32 inputs cut to TF32 before they are multiplied", DType::f32, tf32_format,
+       true, 80, "TF32 tensor cores", make_cublas_tf32_step},
+      {"cublas_f16_f32", "cuBLAS, fp16 inputs, fp32 accumulation and reduction", DType::f16,
+       format_of(DType::f16), true, 70, "fp16 tensor cores", make_cublas_narrow_step},
+      {"cublas_bf16_f32", "cuBLAS, bf16 inputs, fp32 accumulation and reduction", DType::bf16,
+       format_of(DType::bf16), true, 80, "bf16 tensor cores", make_cublas_narrow_step},
+  };
+}
+
+}  // namespace
+
+std::vector<Path> gemm_paths(const DeviceTraits& traits) {
+  std::vector<Path> paths;
+  for (const GemmOp& op : ops) {
+    paths.push_back(tiled_path(traits, op));
+    paths.push_back(wmma_path(traits, op, DType::f16));
+    paths.push_back(wmma_path(traits, op, DType::bf16));
+    for (const VendorPath& vendor : vendor_paths()) {
+      paths.push_back(vendor_path(traits, op, vendor));
+      if (vendor.multiply == tf32_format && paths.back().support.legal() && traits.tf32_disabled) {
+        paths.back().support = {
+            Support::Kind::unsupported,
+            "NVIDIA_TF32_OVERRIDE=0 in the environment makes cuBLAS use fp32 instead: unset it"};
+      }
+    }
+  }
+  return paths;
+}
+
+}  // namespace parity::cuda

@@ -1,0 +1,21 @@
+#pragma once
+#include "backends/cuda/problem.hpp"
+#include "backends/cuda/step.hpp"
+
+namespace parity::cuda {
+
+/// Makes the step of one kernel for a problem that fits it.
+using MakeGemmStep = Result<std::unique_ptr<Step>> (*)(StepContext& context, const GemmProblem& problem);
+
+Result<std::unique_ptr<Step>> make_tiled_step(StepContext& context, const GemmProblem& problem);
+Result<std::unique_ptr<Step>> make_wmma_step(StepContext& context, const GemmProblem& problem);
+/// Plain fp32, pedantic: no TF32 and no emulation whatever the environment says.
+Result<std::unique_ptr<Step>> make_cublas_f32_step(StepContext& context, const GemmProblem& problem);
+Result<std::unique_ptr<Step>> make_cublas_tf32_step(StepContext& context, const GemmProblem& problem);
+/// fp16 or bf16 inputs, FP32 accumulation.
+Result<std::unique_ptr<Step>> make_cublas_narrow_step(StepContext& context, const GemmProblem& problem);
+
+/// Addresses and strides for the kernels; transpositions become swapped strides.
+GemmArguments gemm_arguments(const StepContext& context, const GemmProblem& problem);
+
+}  // namespace parity::cuda
