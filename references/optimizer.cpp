@@ -47,9 +47,11 @@ Result<std::vector<Value>> evaluate_normalize(Arithmetic& arithmetic, const Attr
       arithmetic.div(x, arithmetic.add(norm, constant(fp32_number(attributes.real("eps")))))};
 }
 
-/// Matrices of one size, ports 0 .. names.size() - 1.
-Result<void> expect_alike(std::initializer_list<std::string_view> names, PortShapes in) {
-  if (auto size = matrix_size(*names.begin(), *in[0]); !size) return tl::unexpected(size.error());
+/// Matrices of one size, or with `vectors` vectors of one length, ports 0 .. names.size() - 1.
+Result<void> expect_alike(std::initializer_list<std::string_view> names, PortShapes in,
+                          bool vectors = false) {
+  if (auto size = matrix_size(*names.begin(), *in[0]); !size && !(vectors && in[0]->size() == 1))
+    return tl::unexpected(size.error());
   std::size_t port = 0;
   for (const std::string_view name : names)
     if (auto ok = expect_shape(name, *in[port++], *in[0]); !ok) return ok;
@@ -71,7 +73,7 @@ std::vector<std::unique_ptr<const Op>> make_optimizer_ops() {
                      {"eps", 1e-8, false, 0, 1e30},
                      {"weight_decay", 0.0, false, 0, 1e30}},
       .infer = [](const Attributes&, PortShapes in) -> Result<std::vector<Shape>> {
-        if (auto ok = expect_alike({"P", "G", "M", "V"}, in); !ok) return tl::unexpected(ok.error());
+        if (auto ok = expect_alike({"P", "G", "M", "V"}, in, true); !ok) return tl::unexpected(ok.error());
         if (auto ok = expect_shape("correction", *in[4], {2}); !ok) return tl::unexpected(ok.error());
         return std::vector<Shape>(3, *in[0]);
       },

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace parity {
@@ -9,6 +10,18 @@ namespace parity {
 double weight_scale(std::int64_t fan_in) {
   // A whole number of halves: exact on every machine but for the rounding of the logarithm.
   return std::exp2(-std::round(std::log2(static_cast<double>(std::max<std::int64_t>(1, fan_in))) / 2));
+}
+
+DType product_dtype(Composer& composer, const Case& c) {
+  const DType real = composer.real();
+  const bool narrow = real == DType::f32 && (c.input == DType::f16 || c.input == DType::bf16);
+  if ((c.input != real && !narrow) || c.accumulate != real || c.store != real)
+    composer.fail_with(
+        {ErrorKind::bad_input,
+         fmt::format("{} has no form with in={} acc={} out={}; there is in={{f32,f16,bf16}} acc=f32 "
+                     "out=f32 and in=f64 acc=f64 out=f64",
+                     c.stage, name_of(c.input), name_of(c.accumulate), name_of(c.store))});
+  return c.input;
 }
 
 TensorId Layers::parameter(const std::string& name, const Shape& shape, Content content, DType dtype) {

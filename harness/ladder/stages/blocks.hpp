@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/ladder/case.hpp"
 #include "harness/ladder/composer.hpp"
 
 namespace parity {
@@ -47,6 +48,10 @@ class Layers {
   std::vector<TensorId> parameters_;
   std::map<TensorId, TensorId> factors_;
 };
+
+/// The dtype of the factors of a composite case's products. The case must store its real dtype and take that,
+/// f16 or bf16; anything else is an error, kept by the composer.
+DType product_dtype(Composer& composer, const Case& c);
 
 /// The power of two nearest to 1/sqrt(fan_in), on the logarithmic scale.
 double weight_scale(std::int64_t fan_in);
