@@ -131,10 +131,18 @@ TEST(OpCases, EmulatedKernelsPassAndFaultyOnesDoNot) {
 
 class CudaOps : public ::testing::Test {
  protected:
-  void SetUp() override {
+  // Opened once: loading the vendor's library takes longer than most tests.
+  static void SetUpTestSuite() {
     auto devices = make_cuda_backend({})->devices();
-    if (!devices) GTEST_SKIP() << devices.error().message;
-    device_ = std::move(devices->front());
+    if (devices) {
+      device_ = std::move(devices->front());
+    } else {
+      absent_ = devices.error().message;
+    }
+  }
+  static void TearDownTestSuite() { device_.reset(); }
+  void SetUp() override {
+    if (device_ == nullptr) GTEST_SKIP() << absent_;
   }
 
   void expect_healthy(const Placement& placement, std::uint64_t seed) {
@@ -152,7 +160,8 @@ class CudaOps : public ::testing::Test {
   }
 
   const OpTable ops_ = make_op_table();
-  std::unique_ptr<Device> device_;
+  inline static std::unique_ptr<Device> device_;
+  inline static std::string absent_;
 };
 
 TEST_F(CudaOps, AreHealthyWithoutGaps) {

@@ -15,10 +15,18 @@ using Role = TensorSpec::Role;
 
 class CudaSessionTest : public ::testing::Test {
  protected:
-  void SetUp() override {
+  // Opened once: loading the vendor's library takes longer than most tests.
+  static void SetUpTestSuite() {
     auto devices = make_cuda_backend({})->devices();
-    if (!devices) GTEST_SKIP() << devices.error().message;
-    device_ = std::move(devices->front());
+    if (devices) {
+      device_ = std::move(devices->front());
+    } else {
+      absent_ = devices.error().message;
+    }
+  }
+  static void TearDownTestSuite() { device_.reset(); }
+  void SetUp() override {
+    if (device_ == nullptr) GTEST_SKIP() << absent_;
   }
 
   std::unique_ptr<Session> load(const Program& program) {
@@ -40,7 +48,8 @@ class CudaSessionTest : public ::testing::Test {
       ASSERT_EQ(tensor->value(i), first + step * static_cast<double>(i)) << "tensor " << id << ", " << i;
   }
 
-  std::unique_ptr<Device> device_;
+  inline static std::unique_ptr<Device> device_;
+  inline static std::string absent_;
 };
 
 /// W_next = W + G, carried to W; two columns of a wide tensor as views.
