@@ -3,56 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <fstream>
-#include <iterator>
-#include <set>
 
-#include "harness/tensor/poison.hpp"
-#include "harness/tensor/safetensors.hpp"
 #include "references/op_table.hpp"
+#include "references/vectors_testing.hpp"
 
 namespace parity {
 namespace {
-
-class Vectors {
- public:
-  explicit Vectors(const std::string& file) : path_(std::string(PARITY_TESTDATA) + "/" + file) {
-    std::ifstream stream(path_, std::ios::binary);
-    const std::string text((std::istreambuf_iterator<char>(stream)), {});
-    const auto bytes = std::as_bytes(std::span<const char>(text));
-    const auto header = parse_safetensors_header(bytes, path_);
-    EXPECT_TRUE(header.has_value()) << (header ? "" : header.error().message);
-    if (!header) return;
-    for (const SafetensorsEntry& entry : *header) {
-      names_.insert(entry.name);
-      cases_.insert(entry.name.substr(0, entry.name.find('/')));
-    }
-  }
-  const std::set<std::string>& cases() const { return cases_; }
-  std::optional<Tensor> get(const std::string& case_name, const std::string& port) const {
-    const std::string name = case_name + "/" + port;
-    if (!names_.contains(name)) return std::nullopt;
-    auto tensor = read_safetensors(path_, name);
-    EXPECT_TRUE(tensor.has_value()) << (tensor ? "" : tensor.error().message);
-    if (!tensor) return std::nullopt;
-    return std::move(*tensor);
-  }
-
- private:
-  std::string path_;
-  std::set<std::string> names_, cases_;
-};
-
-/// The tensor with gaps between its rows, filled with NaN.
-Tensor strided(const Tensor& tensor, std::int64_t pad) {
-  if (tensor.shape().size() < 2) return tensor;
-  auto wide = Tensor::create(tensor.dtype(), tensor.shape(),
-                             leading_strides(tensor.shape(), tensor.shape().back() + pad));
-  EXPECT_TRUE(wide.has_value());
-  poison_all(*wide, Poison::guard);
-  for (std::int64_t i = 0; i < tensor.elements(); ++i) wide->set_bits(i, tensor.bits(i));
-  return std::move(*wide);
-}
 
 Tensor magnitudes(Tensor tensor) {
   for (std::int64_t i = 0; i < tensor.elements(); ++i) tensor.set_value(i, std::fabs(tensor.value(i)));
