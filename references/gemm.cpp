@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 
+#include "references/formulas.hpp"
 #include "references/op_table.hpp"
 #include "references/port_shapes.hpp"
 
@@ -120,6 +121,33 @@ class Gemm final : public Op {
     return settings_of(call.attributes).trans_a ? a[a.size() - 2] : a.back();
   }
 
+  /// With X = op(A), Y = op(B) and g the gradient of D: dX = alpha g Y^T, dY = alpha X^T g, dC = beta g. Each
+  /// is asked for as its operand is stored, transposed or not, and with g in the operands' dtype.
+  Result<void> gradient(const OpCall& call, GradientBuilder& builder) const override {
+    const Settings s = settings_of(call.attributes);
+    const TensorId a = call.inputs[0], b = call.inputs[1], g = builder.output_gradient(0);
+    for (const std::size_t port : {0u, 1u})
+      if (auto ok = same_batch(builder, call, port); !ok) return ok;
+    const TensorId factor = builder.rounded(g, builder.program().spec(a).dtype);
+    const auto product = [&](TensorId left, bool trans_left, TensorId right, bool trans_right,
+                             std::size_t port) {
+      builder.emit({"gemm",
+                    {{"trans_a", std::int64_t{trans_left}},
+                     {"trans_b", std::int64_t{trans_right}},
+                     {"alpha", s.alpha}},
+                    {left, right},
+                    {builder.input_gradient(port)}});
+    };
+    if (builder.wants(0))
+      s.trans_a ? product(b, s.trans_b, factor, true, 0) : product(factor, false, b, !s.trans_b, 0);
+    if (builder.wants(1))
+      s.trans_b ? product(factor, true, a, s.trans_a, 1) : product(a, !s.trans_a, factor, false, 1);
+    // Without beta, C is not read.
+    if (call.inputs.size() > 2 && call.inputs[2] != no_tensor && s.beta != 0)
+      pass_scaled(builder, 2, s.beta, g);
+    return {};
+  }
+
   std::optional<std::vector<Tensor>> permute_reduction(const Attributes& attributes,
                                                        const PortTensors& inputs,
                                                        std::uint64_t seed) const override {
@@ -153,6 +181,19 @@ class Gemm final : public Op {
   }
 
  private:
+  /// An operand that the batch shares has a gradient summed over the batch, which no gemm call gives.
+  static Result<void> same_batch(const GradientBuilder& builder, const OpCall& call, std::size_t port) {
+    const Shape& d = builder.program().spec(call.outputs[0]).shape;
+    const Shape& operand = builder.program().spec(call.inputs[port]).shape;
+    const bool fits = operand.size() == d.size() && (d.size() == 2 || operand[0] == d[0]);
+    if (fits || !builder.wants(port)) return {};
+    return fail(
+        ErrorKind::unsupported,
+        fmt::format("gemm: the gradient of {} would be summed over the batch (it is {}, D is {}); there is "
+                    "no rule for that",
+                    input_ports[port].name, to_string(operand), to_string(d)));
+  }
+
   static double stored_bytes(const TensorSpec& spec) {
     double bytes = static_cast<double>(size_of(spec.dtype));
     for (const std::int64_t size : spec.shape) bytes *= static_cast<double>(size);

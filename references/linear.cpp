@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "references/formulas.hpp"
 #include "references/op_table.hpp"
 #include "references/port_shapes.hpp"
 
@@ -86,6 +87,26 @@ class Linear final : public Op {
     return program.spec(call.inputs[0]).shape.back();
   }
 
+  /// With d the gradient in front of the activation: dX = d W, dW = d^T X, dbias = the sum of d's rows. The
+  /// products take d rounded to the inputs' dtype; their results are fp32.
+  Result<void> gradient(const OpCall& call, GradientBuilder& builder) const override {
+    const TensorId x = call.inputs[0], w = call.inputs[1];
+    const bool batched = builder.program().spec(x).shape.size() != 2;
+    if (batched && (builder.wants(1) || builder.wants(2)))
+      return fail(
+          ErrorKind::unsupported,
+          "linear: the gradients of W and bias are summed over the batch when X has rank 3; there is no "
+          "rule for that");
+    const auto d = before_activation(call, builder);
+    if (!d) return tl::unexpected(d.error());
+    const TensorId factor = builder.rounded(*d, builder.program().spec(x).dtype);
+    if (builder.wants(0)) builder.emit({"gemm", {}, {factor, w}, {builder.input_gradient(0)}});
+    if (builder.wants(1))
+      builder.emit({"gemm", {{"trans_a", std::int64_t{1}}}, {factor, x}, {builder.input_gradient(1)}});
+    if (builder.wants(2)) builder.emit({"gradient_reduction", {}, {*d}, {builder.input_gradient(2)}});
+    return {};
+  }
+
   std::optional<std::vector<Tensor>> permute_reduction(const Attributes&, const PortTensors& inputs,
                                                        std::uint64_t seed) const override {
     const std::size_t axis = inputs[0]->shape().size() - 1;
@@ -108,6 +129,29 @@ class Linear final : public Op {
   }
 
  private:
+  /// The gradient of X W^T + bias from that of Y, by way of the stored Y.
+  static Result<TensorId> before_activation(const OpCall& call, GradientBuilder& builder) {
+    const std::string activation = call.attributes.text("activation", "identity");
+    const TensorId g = builder.output_gradient(0);
+    if (activation == "identity") return g;
+    const TensorSpec y = builder.program().spec(call.outputs[0]);
+    const DType dtype = gradient_dtype(y.dtype);
+    const bool from_result = activation == "sigmoid" || activation == "tanh" || activation == "relu";
+    if (!from_result && activation != "exp")
+      return fail(
+          ErrorKind::unsupported,
+          fmt::format("linear: the gradient of {} cannot be had from its result, which lost the sign; use "
+                      "linear without activation and an op of its own",
+                      activation));
+    const TensorId wide = builder.rounded(call.outputs[0], dtype);
+    const TensorId d = builder.intermediate("before_activation", dtype, y.shape);
+    if (from_result)
+      builder.emit({"activation_backward", {{"activation", activation}}, {wide, g}, {d}});
+    else
+      builder.emit({"mul", {}, {wide, g}, {d}});  // exp is its own derivative
+    return d;
+  }
+
   static double stored_bytes(const TensorSpec& spec) {
     double bytes = static_cast<double>(size_of(spec.dtype));
     for (const std::int64_t size : spec.shape) bytes *= static_cast<double>(size);
