@@ -33,11 +33,10 @@ CaseInput absent() {
 }
 
 void add_elementwise(std::vector<OpCase>& cases) {
-  const Shape s{5, 131}, many{70001, 3}, rank3{3, 4, 37};
+  const Shape s{5, 131}, rank3{3, 4, 37};
   cases.push_back({"axpby", {{"alpha", 0.5}, {"beta", -1.25}}, {{s}, {s}}});
   cases.push_back({"axpby", {}, {{rank3}, {rank3}}});
   cases.push_back({"mul", {}, {{s}, {s}}});
-  cases.push_back({"mul", {}, {{many}, {many}}});
   cases.push_back({"scale_by", {}, {{{1001}}, {{1}}}});
   cases.push_back({"softcap", {{"cap", 2.5}}, {{s}}});
   cases.push_back({"softcap_backward", {{"cap", 1.5}}, {squeezed(s), {s}}});
@@ -84,7 +83,6 @@ void add_rows(std::vector<OpCase>& cases) {
   cases.push_back({"mean_backward", {{"count", I{333}}}, {{{1}}}});
   cases.push_back({"embedding", {}, {{{19, 71}}, index(33, 19)}});
   cases.push_back({"embedding_backward", {{"vocabulary", I{19}}}, {index(133, 19), {{133, 71}}}});
-  cases.push_back({"embedding_backward", {{"vocabulary", I{66001}}}, {index(9, 66001), {{9, 2}}}});
   cases.push_back({"gradient_reduction", {}, {{{37, 71}}}});
   cases.push_back({"square_sum", {}, {{{37, 71}}}});
   cases.push_back({"clip_factor", {{"max_norm", 1.0}}, {positive({5})}});
@@ -117,10 +115,12 @@ void add_attention(std::vector<OpCase>& cases) {
   cases.push_back({"xsa_backward", heads, {{y}, {v}, {y}}});
 }
 
-TensorSpec padded(std::string name, DType dtype, Shape shape, TensorSpec::Role role) {
+/// Every port has its own number of pads, so that no stride stands in for another.
+TensorSpec padded(std::string name, DType dtype, Shape shape, TensorSpec::Role role, std::size_t port) {
   TensorSpec spec{std::move(name), dtype, std::move(shape), {}, role};
+  const auto pad = static_cast<std::int64_t>(2 * port + 1);
   spec.strides = spec.shape.size() < 2 ? contiguous_strides(spec.shape)
-                                       : leading_strides(spec.shape, spec.shape.back() + 3);
+                                       : leading_strides(spec.shape, spec.shape.back() + pad);
   return spec;
 }
 
@@ -192,16 +192,10 @@ std::string judge_output(const CallResult& result, const Implementation& impleme
 
 std::string run_and_judge(Session& session, const Implementation& implementation, const OpCase& c,
                           const Program& program, const OpTable& ops) {
-  std::map<TensorId, Tensor> tensors;
+  auto written = write_inputs(session, c, program);
+  if (!written) return written.error().message;
+  std::map<TensorId, Tensor>& tensors = *written;
   const OpCall& call = program.calls[0];
-  for (std::size_t i = 0; i < c.inputs.size(); ++i) {
-    const TensorId id = call.inputs[i];
-    if (id == no_tensor) continue;
-    auto tensor = contents(program.spec(id), c.inputs[i], static_cast<std::uint32_t>(i));
-    if (!tensor) return tensor.error().message;
-    if (auto ok = session.write(id, *tensor); !ok) return ok.error().message;
-    tensors.emplace(id, *std::move(tensor));
-  }
   for (int repeat = 0; repeat < 2; ++repeat) {
     const auto timing = session.run();
     if (!timing) return timing.error().message;
@@ -277,18 +271,31 @@ Result<Program> program_of(const OpCase& c, const OpTable& ops) {
     const bool is_index = input.content == Content::index || input.content == Content::mask;
     call.inputs.push_back(static_cast<TensorId>(program.tensors.size()));
     shapes.emplace_back(input.shape);
-    program.tensors.push_back(
-        padded(std::string(op->inputs()[i].name), is_index ? DType::i32 : c.input, input.shape, Role::input));
+    program.tensors.push_back(padded(std::string(op->inputs()[i].name), is_index ? DType::i32 : c.input,
+                                     input.shape, Role::input, i));
   }
   const auto inferred = op->infer(c.attributes, shapes);
   if (!inferred) return tl::unexpected(inferred.error());
   for (std::size_t i = 0; i < inferred->size(); ++i) {
     call.outputs.push_back(static_cast<TensorId>(program.tensors.size()));
-    program.tensors.push_back(
-        padded(std::string(op->outputs()[i].name) + "_out", c.store, (*inferred)[i], Role::output));
+    program.tensors.push_back(padded(std::string(op->outputs()[i].name) + "_out", c.store, (*inferred)[i],
+                                     Role::output, c.inputs.size() + i));
   }
   program.calls.push_back(std::move(call));
   return program;
+}
+
+Result<std::map<TensorId, Tensor>> write_inputs(Session& session, const OpCase& c, const Program& program) {
+  std::map<TensorId, Tensor> tensors;
+  for (std::size_t i = 0; i < c.inputs.size(); ++i) {
+    const TensorId id = program.calls[0].inputs[i];
+    if (id == no_tensor) continue;
+    auto tensor = contents(program.spec(id), c.inputs[i], static_cast<std::uint32_t>(i));
+    if (!tensor) return tl::unexpected(tensor.error());
+    if (auto ok = session.write(id, *tensor); !ok) return tl::unexpected(ok.error());
+    tensors.emplace(id, *std::move(tensor));
+  }
+  return tensors;
 }
 
 std::string run_case(Device& device, const Implementation& implementation, const OpCase& c,

@@ -1,4 +1,5 @@
 #pragma once
+#include <map>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,9 @@ std::string to_string(const OpCase& c);
 
 /// The program of a case, its outputs as the reference infers them.
 Result<Program> program_of(const OpCase& c, const OpTable& ops);
+
+/// Writes every input of the case; the tensors by id.
+Result<std::map<TensorId, Tensor>> write_inputs(Session& session, const OpCase& c, const Program& program);
 
 /// What went wrong, empty if nothing did: runs the case twice on the path; bits must repeat (but for
 /// atomics), pads, guards and inputs stay, every output must pass the judge against the reference with the
