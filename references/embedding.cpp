@@ -47,8 +47,11 @@ Result<std::vector<Value>> evaluate_backward(Arithmetic& arithmetic, const Attri
       const auto& own = rows_of[static_cast<std::size_t>(id)];
       rows.insert(rows.end(), own.begin(), own.end());
     }
-    const Value terms = transpose(reshape(take_rows(dy, rows), batch, static_cast<Index>(count), dy.cols));
-    table.add(reshape(arithmetic.row_dot(terms, nullptr), 1, batch, dy.cols), members);
+    const auto terms = static_cast<Index>(count);
+    const Value of_id = reshape(take_rows(dy, rows), batch, terms, dy.cols);
+    // A product with 1 rounds nothing: this is the sum over the rows.
+    const Value sums = arithmetic.matmul(filled(1, 1, terms, 1), false, of_id, false);
+    table.add(reshape(sums, 1, batch, dy.cols), members);
   }
   return std::vector<Value>{table.finish(vocabulary, dy.cols, dy.cols)};
 }
