@@ -70,7 +70,8 @@ Result<RunResult> run_calibration(const Calibration& calibration, const std::str
 }  // namespace
 
 const ConfirmedModels& Confirmations::of(const Implementation& implementation) {
-  ConfirmedModels& confirmed = confirmed_[implementation.op + "/" + implementation.path];
+  ConfirmedModels& confirmed = confirmed_[fmt::format("{}/{}/{}", implementation.op, implementation.path,
+                                                      name_of(implementation.input))];
   if (!confirmed.tried && implementation.knowledge == OrderKnowledge::declared)
     confirmed = calibrate(implementation);
   confirmed.tried = true;
