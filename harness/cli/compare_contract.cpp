@@ -25,7 +25,15 @@ Contract contract_of(const ArithmeticModel& model, DType store) {
 
 OutputRecord record_of(const std::string& op, const std::string& tensor, const Tensor& got, Contract contract,
                        Judgement judgement) {
-  return {0, op, "elsewhere", tensor, got.shape(), got.dtype(), contract, std::move(judgement)};
+  OutputRecord record;
+  record.op = op;
+  record.path = "elsewhere";
+  record.tensor = tensor;
+  record.shape = got.shape();
+  record.dtype = got.dtype();
+  record.contract = contract;
+  record.judgement = std::move(judgement);
+  return record;
 }
 
 Result<void> same_shape(const Tensor& got, const Tensor& want) {
