@@ -11,20 +11,34 @@ if(PARITY_MARCH AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   target_compile_options(parity_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-march=${PARITY_MARCH}>)
 endif()
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+# Programs are compiled as libraries are, so that both may use one precompiled header.
+set(CMAKE_CXX_COMPILE_OPTIONS_PIE -fPIC)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
 set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib/parity)
 find_program(CCACHE ccache)
 if(CCACHE)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+  # Precompiled headers are cached only when these need not be compared.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
+    CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${CCACHE})
   set(CMAKE_CUDA_COMPILER_LAUNCHER ${CCACHE})
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    target_compile_options(parity_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)
+  endif()
 endif()
+
+# parity_precompile(NAME): a target that starts from the headers nearly every file includes. Files still include what
+# they use: -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON shows it.
+function(parity_precompile name)
+  target_precompile_headers(${name} REUSE_FROM parity_fmt)
+endfunction()
 
 # parity_library(NAME sources...): a static, position-independent library of the project.
 function(parity_library name)
   add_library(${name} STATIC ${ARGN})
-  target_link_libraries(${name} PUBLIC parity_options tl::expected fmt::fmt-header-only)
+  target_link_libraries(${name} PUBLIC parity_options tl::expected parity_fmt)
+  parity_precompile(${name})
 endfunction()
 
 # parity_test(NAME LIBRARIES libs... SOURCES files...): one GoogleTest program, each test known to CTest.
@@ -34,6 +48,7 @@ function(parity_test name)
   endif()
   cmake_parse_arguments(T "" "" "LIBRARIES;SOURCES" ${ARGN})
   add_executable(${name} ${T_SOURCES})
-  target_link_libraries(${name} PRIVATE parity_options ${T_LIBRARIES} GTest::gtest_main)
+  target_link_libraries(${name} PRIVATE parity_options ${T_LIBRARIES} parity_test_main)
+  target_precompile_headers(${name} REUSE_FROM parity_test_main)
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST PROPERTIES LABELS ${name})
 endfunction()
