@@ -65,7 +65,10 @@ TensorId gru_layer(Layers& layers, TensorId x, TensorId h0, std::int64_t seq, do
       composer.call("rms_norm", {{"eps", eps}}, {x, weight}, {prefix + "normed", prefix + "inverse"})[0];
   const GruWeights w = gru_weights(layers, width, width, prefix);
   const GruStates states = gru_sequence(layers, n, h0, seq, w, prefix);
-  return composer.apply("axpby", {}, {x, states.all}, prefix + "out");
+  // Laid out as the states are: the gradient that comes back for both is one tensor, not a copy.
+  const TensorId out = composer.sequence(prefix + "out", composer.shape(x).front(), width);
+  composer.call_into("axpby", {}, {x, states.all}, {out});
+  return out;
 }
 
 }  // namespace parity
