@@ -1,6 +1,7 @@
 #include "harness/ladder/order_experiments.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <set>
@@ -184,11 +185,40 @@ void keep(std::optional<OrderSpread>& place, const char* what, Result<OrderSprea
     notes.push_back(fmt::format("{}: {}", what, measured.error().message));
 }
 
+/// Run to run of a composite program: the result that varies most stands for all, and each that varies is
+/// named.
+void results_run_to_run(const OrderSubject& subject, const std::vector<RunResult>& runs,
+                        OrderEffects& effects) {
+  std::vector<std::string> varying;
+  for (std::size_t i = 0; i < subject.program.tensors.size(); ++i) {
+    const TensorSpec& spec = subject.program.tensors[i];
+    const auto id = static_cast<TensorId>(i);
+    if (spec.role != TensorSpec::Role::output || spec.is_view()) continue;
+    std::vector<const Tensor*> results;
+    for (const RunResult& run : runs)
+      if (const auto found = run.tensors.find(id); found != run.tensors.end())
+        results.push_back(&found->second);
+    if (results.size() < 2 || results.front()->elements() == 0) continue;
+    auto spread = order_spread(results, nullptr, subject.contract);
+    if (!spread) continue;
+    if (!spread->bit_equal) varying.push_back(spec.name);
+    if (!effects.run_to_run || spread->differing > effects.run_to_run->differing)
+      effects.run_to_run = *spread;
+  }
+  if (!varying.empty())
+    effects.notes.push_back(fmt::format("varies from run to run: {}", fmt::join(varying, ", ")));
+}
+
 }  // namespace
 
 OrderEffects measure_order_effects(const OrderSubject& subject, Execution& execution,
                                    const std::vector<RunResult>& runs) {
   OrderEffects effects;
+  if (subject.program.calls.size() != 1) {
+    effects.notes.emplace_back("permutation, batch invariance, ensemble: only for a single op");
+    if (runs.size() > 1) results_run_to_run(subject, runs, effects);
+    return effects;
+  }
   const TensorId output = subject.program.calls.back().outputs.front();
   if (runs.front().tensors.at(output).elements() == 0) {
     effects.notes.emplace_back("the result has no elements");
@@ -198,10 +228,6 @@ OrderEffects measure_order_effects(const OrderSubject& subject, Execution& execu
     std::vector<const Tensor*> results;
     for (const RunResult& run : runs) results.push_back(&run.tensors.at(output));
     keep(effects.run_to_run, "run to run", order_spread(results, nullptr, subject.contract), effects.notes);
-  }
-  if (subject.program.calls.size() != 1) {
-    effects.notes.emplace_back("permutation, batch invariance, ensemble: only for a single op");
-    return effects;
   }
   Experiments experiments(subject, execution, runs.front());
   keep(effects.permutation, "permutation", experiments.permutation(), effects.notes);
