@@ -55,18 +55,13 @@ class DefinedOp final : public Op {
 
   Result<void> gradient(const OpCall& call, GradientBuilder& builder) const override {
     if (!d_.gradient) return Op::gradient(call, builder);
-    OpCall complete = call;
-    complete.attributes = with_fallbacks(call.attributes, d_.attributes);
-    complete.inputs.resize(d_.inputs.size(), no_tensor);
-    return d_.gradient(complete, builder);
+    return d_.gradient(completed(call), builder);
   }
 
   Work work(const OpCall& call, const Program& program) const override {
     Work work;
-    OpCall complete = call;
-    complete.attributes = with_fallbacks(call.attributes, d_.attributes);
-    work.flops =
-        elements_of(program.spec(call.outputs.front()).shape) * d_.flops_per_element(complete, program);
+    work.flops = elements_of(program.spec(call.outputs.front()).shape) *
+                 d_.flops_per_element(completed(call), program);
     const auto add_bytes = [&](TensorId id) {
       if (id == no_tensor) return;
       const TensorSpec& spec = program.spec(id);
@@ -79,9 +74,7 @@ class DefinedOp final : public Op {
 
   std::int64_t reduction_length(const OpCall& call, const Program& program) const override {
     if (!d_.reduction_length) return 1;
-    OpCall complete = call;
-    complete.attributes = with_fallbacks(call.attributes, d_.attributes);
-    return d_.reduction_length(complete, program);
+    return d_.reduction_length(completed(call), program);
   }
 
   std::optional<std::vector<Tensor>> restrict_to(const Attributes& attributes, const PortTensors& inputs,
@@ -94,6 +87,13 @@ class DefinedOp final : public Op {
   }
 
  private:
+  /// The call with every attribute and every input port, absent ones as no_tensor.
+  OpCall completed(OpCall call) const {
+    call.attributes = with_fallbacks(call.attributes, d_.attributes);
+    call.inputs.resize(d_.inputs.size(), no_tensor);
+    return call;
+  }
+
   Result<std::vector<Shape>> checked_shapes(const Attributes& attributes, PortShapes inputs) const {
     for (const auto& [name, value] : attributes.all()) {
       const auto rule = std::ranges::find(d_.attributes, std::string_view(name), &AttributeRule::name);

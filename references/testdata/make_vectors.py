@@ -5,30 +5,13 @@ Writes gemm_vectors.safetensors and linear_vectors.safetensors beside this scrip
 case's name carries its attributes, for example "tn_alpha0.5_beta0.75_m3n5k7". Inputs are fp64 numbers of few bits
 (multiples of 1/64) so that the files compress well and any dtype could hold them.
 """
-import json
 import pathlib
-import struct
 
 import torch
+from vector_file import numbers, save
 
 torch.manual_seed(20201129)
 HERE = pathlib.Path(__file__).parent
-
-
-def numbers(*shape):
-    return torch.randint(-128, 129, shape).to(torch.float64) / 64
-
-
-def save(path, tensors):
-    """The safetensors format: length of the header, JSON header, raw little-endian data."""
-    header, data = {}, b""
-    for name, tensor in sorted(tensors.items()):
-        raw = tensor.contiguous().numpy().astype("<f8").tobytes()
-        header[name] = {"dtype": "F64", "shape": list(tensor.shape), "data_offsets": [len(data), len(data) + len(raw)]}
-        data += raw
-    text = json.dumps(header).encode()
-    text += b" " * (-len(text) % 8)
-    path.write_bytes(struct.pack("<Q", len(text)) + text + data)
 
 
 def gemm_cases():
