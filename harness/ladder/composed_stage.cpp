@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "harness/base/nearest.hpp"
+#include "harness/ladder/gradient_builder.hpp"
 #include "harness/ladder/input_content.hpp"
 
 namespace parity {
@@ -15,15 +16,29 @@ namespace {
 const std::vector<std::string_view> no_yes{"n", "y"};
 constexpr double most_size = 1 << 24;
 
+DType real_of(const Case& c) {
+  return c.accumulate == DType::f64 ? DType::f64 : DType::f32;
+}
+
 bool holds_values(const TensorSpec& spec) {
   return is_float(spec.dtype) && !spec.is_view() && spec.content.kind == Content::Kind::values;
+}
+
+/// Gives the gradient of `tensor` the name "d_<tensor>" where it is a sum and a part of it has that name.
+void name_gradient(Program& program, TensorId tensor, TensorId gradient) {
+  const std::string name = "d_" + program.spec(tensor).name;
+  if (const auto part = program.find(name); part && *part != gradient) {
+    std::string free = name + "_part";
+    while (program.find(free)) free += "_";
+    program.tensors[static_cast<std::size_t>(*part)].name = free;
+  }
+  program.tensors[static_cast<std::size_t>(gradient)].name = name;
 }
 
 class ComposedStage final : public Stage {
  public:
   ComposedStage(const OpTable& ops, StageDefinition definition) : ops_(ops), d_(std::move(definition)) {
-    if (d_.differentiable)
-      d_.parameters.push_back(choice_parameter("gradient", no_yes, "y: the backward pass too"));
+    if (d_.differentiable) d_.parameters.push_back(gradient_parameter());
   }
 
   std::string_view name() const override { return d_.name; }
@@ -32,10 +47,11 @@ class ComposedStage final : public Stage {
   std::span<const Parameter> parameters() const override { return d_.parameters; }
 
   Result<Program> build(const Case& c) const override {
-    Composer composer(ops_, c.accumulate == DType::f64 ? DType::f64 : DType::f32);
+    Composer composer(ops_, real_of(c));
     d_.compose(composer, c);
-    if (c.parameters.text("gradient") == "y") add_gradients(composer);
-    return composer.finish(c.accumulate);
+    auto program = composer.finish(c.accumulate);
+    if (!program || !asks_gradient(c)) return program;
+    return with_gradients(ops_, *std::move(program));
   }
 
   Result<Tensor> fill(const Case& c, const Program& program, TensorId input) const override {
@@ -63,11 +79,12 @@ class ComposedStage final : public Stage {
 
   bool exact(const Case& c) const override {
     return d_.exact_with_integers && (c.fill == Fill::integer || c.fill == Fill::selector) &&
-           c.parameters.text("gradient") != "y";
+           (!d_.exact_settings || d_.exact_settings(c)) && !asks_gradient(c);
   }
 
-  Case calibration(const Case& c, DType store) const override {
-    Case small{std::string(d_.name), {}, c.input, c.accumulate, store, Fill::normal, 20200};
+  Case calibration(const Case& c, DType) const override {
+    // Composed programs store their real dtype, whatever else a path could.
+    Case small{std::string(d_.name), {}, c.input, c.accumulate, real_of(c), Fill::normal, 20200};
     for (const Parameter& p : d_.parameters) small.parameters.set(std::string(p.name), p.fallback);
     for (const auto& [name, value] : d_.calibration) small.parameters.set(name, value);
     if (d_.differentiable) small.parameters.set("gradient", std::string("y"));
@@ -82,21 +99,6 @@ class ComposedStage final : public Stage {
   }
 
  private:
-  void add_gradients(Composer& composer) const {
-    if (composer.failed()) return;
-    const Program forward = composer.program();
-    std::map<TensorId, TensorId> seeds;
-    std::vector<TensorId> wanted;
-    for (std::size_t i = 0; i < forward.tensors.size(); ++i) {
-      const TensorSpec& spec = forward.tensors[i];
-      const auto id = static_cast<TensorId>(i);
-      if (spec.role == TensorSpec::Role::output && is_float(spec.dtype) && !spec.is_view())
-        seeds.emplace(id, composer.input("d_" + spec.name, spec.shape));
-      if (spec.role == TensorSpec::Role::input && holds_values(spec)) wanted.push_back(id);
-    }
-    for (const auto& [tensor, gradient] : composer.backward(seeds, wanted)) composer.output(gradient);
-  }
-
   std::string unknown_input(const std::string& name) const {
     std::vector<std::string_view> known;
     for (const auto& [port, axes] : d_.bound) known.push_back(port);
@@ -110,6 +112,44 @@ class ComposedStage final : public Stage {
 };
 
 }  // namespace
+
+Parameter gradient_parameter() {
+  return choice_parameter("gradient", no_yes, "y: the backward pass too");
+}
+
+bool asks_gradient(const Case& c) {
+  return c.parameters.text("gradient") == "y";
+}
+
+Result<Program> with_gradients(const OpTable& ops, Program program) {
+  std::map<TensorId, TensorId> seeds;
+  std::vector<TensorId> wanted;
+  const auto forward = static_cast<TensorId>(program.tensors.size());
+  for (TensorId id = 0; id < forward; ++id) {
+    const TensorSpec spec = program.spec(id);
+    if (spec.role == TensorSpec::Role::output && is_float(spec.dtype) && !spec.is_view()) {
+      const DType dtype = spec.dtype == DType::f64 ? DType::f64 : DType::f32;
+      program.tensors.push_back(
+          {"d_" + spec.name, dtype, spec.shape, contiguous_strides(spec.shape), TensorSpec::Role::input});
+      seeds.emplace(id, static_cast<TensorId>(program.tensors.size() - 1));
+    }
+    if (spec.role == TensorSpec::Role::input && holds_values(spec)) wanted.push_back(id);
+  }
+  const auto gradients = add_backward(ops, program, seeds, wanted);
+  if (!gradients) return tl::unexpected(gradients.error());
+  for (const auto& [tensor, gradient] : *gradients) {
+    TensorSpec& spec = program.tensors[static_cast<std::size_t>(gradient)];
+    // A gradient may be the seed itself, passed on, or that of another tensor too.
+    if (spec.role != TensorSpec::Role::intermediate) continue;
+    spec.role = TensorSpec::Role::output;
+    name_gradient(program, tensor, gradient);
+  }
+  // A view has its root's role.
+  for (TensorSpec& spec : program.tensors)
+    if (spec.is_view()) spec.role = program.spec(spec.view_of).role;
+  if (auto ok = check_program(ops, program); !ok) return tl::unexpected(ok.error());
+  return program;
+}
 
 std::unique_ptr<const Stage> make_stage(const OpTable& ops, StageDefinition definition) {
   return std::make_unique<ComposedStage>(ops, std::move(definition));

@@ -21,6 +21,8 @@ struct StageDefinition {
   /// The result's bits are the contract with a fill of integers (or a selector), whatever the order of
   /// summation.
   bool exact_with_integers = false;
+  /// Whether it is so with these settings too; empty: with all of them.
+  std::function<bool(const Case&)> exact_settings;
   /// Parameters of a small case that shows a path's arithmetic.
   std::map<std::string, AttributeValue> calibration;
   /// Which parameters an input of the user's own sets, axis by axis ("": none); inputs not named here cannot
@@ -33,6 +35,13 @@ struct StageDefinition {
 };
 
 std::unique_ptr<const Stage> make_stage(const OpTable& ops, StageDefinition definition);
+
+/// `gradient=y`, for a stage that can be differentiated.
+Parameter gradient_parameter();
+bool asks_gradient(const Case& c);
+/// The program and its backward pass: from an input "d_<result>" for each floating-point result to the
+/// gradient of each input that holds values, which becomes an output.
+Result<Program> with_gradients(const OpTable& ops, Program program);
 
 // Short forms of parameters.
 Parameter size_parameter(std::string_view name, std::string_view help, std::int64_t least = 0);

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "harness/ladder/composed_stage.hpp"
 #include "harness/ladder/stages/matrix_stage.hpp"
 
 namespace parity {
@@ -12,6 +13,8 @@ const std::vector<std::string_view> transposition{"n", "t"};
 /// D = alpha op(A) op(B) + beta C.
 class GemmStage final : public Stage {
  public:
+  explicit GemmStage(const OpTable& ops) : ops_(ops) {}
+
   std::string_view name() const override { return "gemm"; }
   std::string_view summary() const override { return "D = alpha op(A) op(B) + beta C"; }
   int rung() const override { return 1; }
@@ -44,6 +47,7 @@ class GemmStage final : public Stage {
           pad("pad_b", "the same for B"),
           pad("pad_c", "the same for C"),
           pad("pad_d", "the same for D"),
+          gradient_parameter(),
       };
     }();
     return list;
@@ -72,6 +76,7 @@ class GemmStage final : public Stage {
       call.inputs[2] = 3;
     }
     program.calls.push_back(std::move(call));
+    if (asks_gradient(c)) return with_gradients(ops_, std::move(program));
     return program;
   }
 
@@ -140,7 +145,8 @@ class GemmStage final : public Stage {
 
   bool exact(const Case& c) const override {
     return (c.fill == Fill::integer || c.fill == Fill::selector) &&
-           exact_factor(c.parameters.real("alpha", 1)) && exact_factor(c.parameters.real("beta", 0));
+           exact_factor(c.parameters.real("alpha", 1)) && exact_factor(c.parameters.real("beta", 0)) &&
+           !asks_gradient(c);
   }
 
   Case calibration(const Case& c, DType store) const override {
@@ -151,12 +157,15 @@ class GemmStage final : public Stage {
     small.parameters.set("k", std::int64_t{320});
     return small;
   }
+
+ private:
+  OpTable ops_;
 };
 
 }  // namespace
 
-std::unique_ptr<const Stage> make_gemm_stage() {
-  return std::make_unique<GemmStage>();
+std::unique_ptr<const Stage> make_gemm_stage(const OpTable& ops) {
+  return std::make_unique<GemmStage>(ops);
 }
 
 }  // namespace parity

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "harness/ladder/composed_stage.hpp"
 #include "harness/ladder/stages/matrix_stage.hpp"
 
 namespace parity {
@@ -12,6 +13,8 @@ const std::vector<std::string_view> activations{"identity", "relu", "leaky_relu_
 /// Y = activation(X W^T + bias).
 class LinearStage final : public Stage {
  public:
+  explicit LinearStage(const OpTable& ops) : ops_(ops) {}
+
   std::string_view name() const override { return "linear"; }
   std::string_view summary() const override {
     return "Y = activation(X W^T + bias), in fp32 up to the store";
@@ -35,6 +38,7 @@ class LinearStage final : public Stage {
           pad("pad_x", "elements between the rows of X"),
           pad("pad_w", "the same for W"),
           pad("pad_y", "the same for Y"),
+          gradient_parameter(),
       };
     }();
     return list;
@@ -57,6 +61,7 @@ class LinearStage final : public Stage {
       call.inputs[2] = 3;
     }
     program.calls.push_back(std::move(call));
+    if (asks_gradient(c)) return with_gradients(ops_, std::move(program));
     return program;
   }
 
@@ -99,7 +104,7 @@ class LinearStage final : public Stage {
   bool exact(const Case& c) const override {
     const std::string activation = c.parameters.text("activation", "identity");
     return (c.fill == Fill::integer || c.fill == Fill::selector) &&
-           (activation == "identity" || activation == "relu");
+           (activation == "identity" || activation == "relu") && !asks_gradient(c);
   }
 
   Case calibration(const Case& c, DType store) const override {
@@ -110,12 +115,15 @@ class LinearStage final : public Stage {
     small.parameters.set("k", std::int64_t{320});
     return small;
   }
+
+ private:
+  OpTable ops_;
 };
 
 }  // namespace
 
-std::unique_ptr<const Stage> make_linear_stage() {
-  return std::make_unique<LinearStage>();
+std::unique_ptr<const Stage> make_linear_stage(const OpTable& ops) {
+  return std::make_unique<LinearStage>(ops);
 }
 
 }  // namespace parity

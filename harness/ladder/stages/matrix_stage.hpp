@@ -32,7 +32,7 @@ Result<MatrixShape> matrix_shape(const std::string& name, const Tensor& tensor);
 Result<void> check_names(const std::map<std::string, Tensor>& inputs,
                          const std::vector<std::string_view>& known);
 
-std::unique_ptr<const Stage> make_gemm_stage();
-std::unique_ptr<const Stage> make_linear_stage();
+std::unique_ptr<const Stage> make_gemm_stage(const OpTable& ops);
+std::unique_ptr<const Stage> make_linear_stage(const OpTable& ops);
 
 }  // namespace parity
