@@ -9,8 +9,8 @@
 #include "harness/ladder/record.hpp"
 
 // The fields of a record, named once: writing and reading both walk these lists, so that they cannot
-// disagree. An archive is called as archive("name", field); `bits` marks a bit pattern. Struct is the plain
-// type, const when it is written.
+// disagree. An archive is called as archive("name", field); `bits` marks a bit pattern, `sparse` a field that
+// is left out of the text while it has its usual value. Struct is the plain type, const when it is written.
 namespace parity {
 
 template <class E>
@@ -191,7 +191,9 @@ void record_fields(A& a, Fields<OutputRecord> auto& s) {
   a("call", s.call);
   a("op", s.op);
   a("path", s.path);
+  a.sparse("port", s.port);
   a("tensor", s.tensor);
+  a.sparse("calls", s.calls, 1);
   a("shape", s.shape);
   a("dtype", s.dtype);
   a("contract", s.contract);
@@ -224,6 +226,35 @@ void record_fields(A& a, Fields<OrderEffects> auto& s) {
 }
 
 template <class A>
+void record_fields(A& a, Fields<DriftRecord> auto& s) {
+  a("tensor", s.tensor);
+  a.sparse("step", s.step);
+  a("elements", s.elements);
+  a("nonfinite", s.nonfinite);
+  a("all_zero", s.all_zero);
+  a("max_abs", s.max_abs);
+  a("relative_l2", s.relative_l2);
+  a("cosine", s.cosine);
+  a("max_bound_ratio", s.max_bound_ratio);
+}
+
+template <class A>
+void record_fields(A& a, Fields<Trajectory> auto& s) {
+  a("tensor", s.tensor);
+  a("device", s.device);
+  a("reference", s.reference);
+}
+
+template <class A>
+void record_fields(A& a, Fields<CallTime> auto& s) {
+  a("op", s.op);
+  a("path", s.path);
+  a("calls", s.calls);
+  a("device_seconds", s.device_seconds);
+  a("reference_seconds", s.reference_seconds);
+}
+
+template <class A>
 void record_fields(A& a, Fields<GuardDamage> auto& s) {
   a("tensor", s.tensor);
   a("byte_offset", s.byte_offset);
@@ -253,6 +284,9 @@ void record_fields(A& a, Fields<Record> auto& s) {
   a("guard_damage", s.guard_damage);
   a("input_hashes", s.input_hashes);
   a("order", s.order);
+  a.sparse("drift", s.drift);
+  a.sparse("trajectories", s.trajectories);
+  a.sparse("call_times", s.call_times);
   a("device_seconds", s.device_seconds);
   a("host_seconds", s.host_seconds);
   a("judge_seconds", s.judge_seconds);

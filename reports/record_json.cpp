@@ -29,6 +29,14 @@ class Writer {
     if (value) object_[name] = encode(*value);
   }
   void bits(const char* name, std::uint64_t value) { object_[name] = fmt::format("{:#x}", value); }
+  template <class T>
+  void sparse(const char* name, const T& value, const T& usual = {}) {
+    if constexpr (requires { value.empty(); }) {
+      if (!value.empty()) (*this)(name, value);
+    } else {
+      if (value != usual) (*this)(name, value);
+    }
+  }
 
  private:
   static Json encode(bool value) { return value; }
@@ -92,6 +100,13 @@ class Reader {
     if (!error_.empty()) return;
     const auto found = object_.find(name);
     if (found != object_.end()) decode(*found, path(name), value.emplace());
+  }
+  template <class T>
+  void sparse(const char* name, T& value, const T& usual = {}) {
+    if (object_.is_object() && object_.contains(name))
+      (*this)(name, value);
+    else
+      value = usual;
   }
   void bits(const char* name, std::uint64_t& value) {
     std::string text;
