@@ -56,6 +56,8 @@ void add_sizes(PathSummary& row, const Record& record) {
     row.mean_abs += (statistics.mean_abs - row.mean_abs) * elements / total;
     row.elements += statistics.elements;
     row.max_abs = larger(row.max_abs, statistics.max_abs);
+    // A result that is noise around zero (xsa at the first token) has no direction.
+    if (statistics.relative_l2 > 0.5 && statistics.max_bound_ratio <= 1) continue;
     row.cosine = std::isnan(statistics.cosine) ? statistics.cosine : std::min(row.cosine, statistics.cosine);
   }
 }

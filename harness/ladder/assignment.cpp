@@ -68,8 +68,22 @@ Result<Assignment> assign(const Device& device, const Program& program, const st
   return assignment;
 }
 
+namespace {
+
+/// Whether the device itself refuses `path` for some call that is in its precision.
+bool refused(const Device& device, const Program& program, const std::string& path) {
+  for (const OpCall& call : program.calls)
+    for (const Implementation& implementation : device.implementations())
+      if (implementation.op == call.op && implementation.path == path &&
+          device.supports(implementation, call, program).kind == Support::Kind::unsupported)
+        return true;
+  return false;
+}
+
+}  // namespace
+
 std::vector<std::string> assignable_paths(const Device& device, const Program& program) {
-  std::vector<std::string> paths;
+  std::vector<std::string> paths, hopeless;
   std::vector<Assignment> known;
   for (const Implementation& implementation : device.implementations()) {
     if (std::ranges::find(paths, implementation.path) != paths.end()) continue;
@@ -81,9 +95,14 @@ std::vector<std::string> assignable_paths(const Device& device, const Program& p
     if (assignment) {
       if (std::ranges::find(known, *assignment) != known.end()) continue;
       known.push_back(*assignment);
+    } else if (!refused(device, program, implementation.path)) {
+      // Another call has no legal path at all, which the row of that call's own paths says.
+      hopeless.push_back(implementation.path);
+      continue;
     }
     paths.push_back(implementation.path);
   }
+  if (paths.empty() && !hopeless.empty()) paths.push_back(hopeless.front());
   return paths;
 }
 

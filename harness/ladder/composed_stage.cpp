@@ -130,7 +130,8 @@ Result<Program> with_gradients(const OpTable& ops, Program program) {
     if (spec.role == TensorSpec::Role::output && is_float(spec.dtype) && !spec.is_view()) {
       const DType dtype = spec.dtype == DType::f64 ? DType::f64 : DType::f32;
       program.tensors.push_back(
-          {"d_" + spec.name, dtype, spec.shape, contiguous_strides(spec.shape), TensorSpec::Role::input});
+          // Laid out like the result, so that views of one fit the other.
+          {"d_" + spec.name, dtype, spec.shape, spec.strides, TensorSpec::Role::input});
       seeds.emplace(id, static_cast<TensorId>(program.tensors.size() - 1));
     }
     if (spec.role == TensorSpec::Role::input && holds_values(spec)) wanted.push_back(id);

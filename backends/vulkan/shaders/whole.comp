@@ -32,7 +32,7 @@ void clip_factor() {
   const float norm = sqrt(sum);
   precise float raised = norm + push.x[1];
   precise float factor = push.x[0] / raised;
-  out0[at(1, 0, 0)] = norm > push.x[0] ? factor : 1.0;
+  out0[at(1, 0, 0)] = factor > 1.0 ? 1.0 : factor;  // a NaN stays
   out1[at(2, 0, 0)] = norm;
 }
 
