@@ -88,7 +88,7 @@ void add_rows(std::vector<OpCase>& cases) {
   cases.push_back({"clip_factor", {{"max_norm", 1.0}}, {positive({5})}});
   cases.push_back({"clip_factor", {{"max_norm", 1e3}}, {positive({5})}});
   cases.push_back({"adamw",
-                   {{"lr", 1e-3}, {"weight_decay", 0.1}},
+                   {{"lr", 1e-2}, {"eps", 1e-3}, {"weight_decay", 0.1}},
                    {{{5, 131}}, {{5, 131}}, {{5, 131}}, positive({5, 131}), gate({2})}});
   cases.push_back({"muon_momentum", {{"mu", 0.95}}, {{{5, 131}}, {{5, 131}}}});
   cases.push_back({"frobenius_normalize", {}, {{{37, 71}}}});
