@@ -116,8 +116,9 @@ bool same_device(const DeviceInfo& a, const DeviceInfo& b) {
 
 }  // namespace
 
-std::string to_junit(std::span<const Record> records) {
+std::string to_junit(std::span<const Record> records, const std::vector<std::string>& missing) {
   Counts all;
+  all.tests = all.errors = missing.size();
   std::vector<const DeviceInfo*> devices;
   for (const Record& record : records) {
     all.add(record);
@@ -147,6 +148,18 @@ std::string to_junit(std::span<const Record> records) {
     property(out, "started", first->provenance.started);
     out += "    </properties>\n" + cases + "  </testsuite>\n";
   }
+  if (!missing.empty())
+    out +=
+        fmt::format(
+            R"(  <testsuite name="completeness" tests="{0}" failures="0" errors="{0}" skipped="0" time="0">)",
+            missing.size()) +
+        "\n";
+  for (const std::string& what : missing)
+    out += fmt::format(
+               R"(    <testcase classname="run" name="complete"><error type="incomplete" message="{}"/>)",
+               xml(what)) +
+           "</testcase>\n";
+  if (!missing.empty()) out += "  </testsuite>\n";
   return out + "</testsuites>\n";
 }
 

@@ -98,6 +98,16 @@ TEST(JUnit, VerdictsBecomeTheRightElements) {
     EXPECT_NE(of(verdict).find("<error type=\"" + std::string(name_of(verdict))), std::string::npos);
 }
 
+TEST(JUnit, WhatIsMissingIsAnError) {
+  const Record record = sample_record(Verdict::pass);
+  const std::string text = to_junit(std::span(&record, 1), {"a<b: 1 of 3 recorded; the run was interrupted"});
+  EXPECT_EQ(malformed(text), "");
+  EXPECT_NE(text.find(R"(<testsuites name="parity" tests="2" failures="0" errors="1")"), std::string::npos)
+      << text;
+  EXPECT_NE(text.find(R"(<error type="incomplete" message="a&lt;b: 1 of 3 recorded; the run)"),
+            std::string::npos);
+}
+
 TEST(JUnit, FailuresCarryTheReproLine) {
   const Record record = sample_record();
   EXPECT_NE(to_junit(std::span(&record, 1)).find("parity run --case &apos;gemm m=2&apos;"),

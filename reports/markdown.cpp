@@ -59,10 +59,14 @@ void device_table(std::string& out, const DeviceSummary& device) {
 
 }  // namespace
 
-std::string to_markdown(std::span<const Record> records, std::size_t failures) {
+std::string to_markdown(std::span<const Record> records, const std::vector<std::string>& missing,
+                        std::size_t failures) {
   const RunSummary summary = summarise(records);
   std::string out = "# Parity ladder: ";
-  out += summary.failed() > 0 ? "failed" : summary.judged() > 0 ? "passed" : "nothing was judged";
+  out += summary.failed() > 0   ? "failed"
+         : !missing.empty()     ? "incomplete"
+         : summary.judged() > 0 ? "passed"
+                                : "nothing was judged";
   out += "\n\n" + verdict_counts(summary.verdicts) + ".";
   if (!records.empty()) {
     const Provenance& provenance = records.front().provenance;
@@ -70,6 +74,7 @@ std::string to_markdown(std::span<const Record> records, std::size_t failures) {
     if (!provenance.started.empty()) out += " Started " + escaped(provenance.started) + ".";
   }
   out += "\n\n";
+  for (const std::string& what : missing) out += "**Incomplete:** " + escaped(what) + ".\n\n";
   for (const DeviceSummary& device : summary.devices) device_table(out, device);
 
   std::size_t shown = 0, left = 0;

@@ -27,6 +27,67 @@ tl::unexpected<Error> file_error(const std::filesystem::path& file, const char* 
               fmt::format("{}: {}: {}", file.string(), what, std::strerror(code)));
 }
 
+/// A log being read, line by line: records are gathered, runs are counted against what they set out to do.
+class Reading {
+ public:
+  Reading(std::string name, LoggedRecords& logged) : name_(std::move(name)), logged_(logged) {}
+
+  Result<void> line(std::string_view line) {
+    if (is_run_mark(line)) {
+      auto mark = parse_run_mark(line);
+      if (!mark) return tl::unexpected(mark.error());
+      finish();
+      planned_ = mark->cases;
+      return {};
+    }
+    if (is_end_mark(line)) {
+      const auto mark = parse_end_mark(line);
+      if (!mark) return tl::unexpected(mark.error());
+      end_ = *mark;
+      finish();
+      return {};
+    }
+    auto record = parse_record_json(line);
+    if (!record) return tl::unexpected(record.error());
+    auto& known = facts_[identity(record->device)];
+    if (record->device.facts.empty())
+      record->device.facts = known;
+    else
+      known = record->device.facts;
+    logged_.records.push_back(std::move(*record));
+    ++recorded_;
+    return {};
+  }
+
+  void torn() { torn_ = true; }
+
+  /// The run so far is over: says what it lacks.
+  void finish() {
+    const bool interrupted = planned_ && !(end_ && end_->complete);
+    // Lines that someone removed are missing too.
+    const bool lines_gone = (planned_ && recorded_ < *planned_) || (end_ && recorded_ < end_->recorded);
+    if (interrupted || lines_gone)
+      logged_.missing.push_back(fmt::format("{}: {} of {} recorded; {}", name_, recorded_,
+                                            planned_ ? *planned_ : end_->recorded,
+                                            interrupted ? "the run was interrupted" : "lines are gone"));
+    else if (torn_)
+      logged_.missing.push_back(name_ + ": the last record is torn; the run was interrupted");
+    planned_.reset();
+    end_.reset();
+    recorded_ = 0;
+    torn_ = false;
+  }
+
+ private:
+  std::string name_;
+  LoggedRecords& logged_;
+  std::map<std::string, std::vector<DeviceFact>> facts_;
+  std::optional<std::int64_t> planned_;
+  std::optional<EndMark> end_;
+  std::int64_t recorded_ = 0;
+  bool torn_ = false;
+};
+
 Result<std::string> read_all(const std::filesystem::path& file) {
   std::error_code ignored;
   if (std::filesystem::is_directory(file, ignored))
@@ -51,6 +112,8 @@ Result<RecordLog> RecordLog::open(const std::filesystem::path& file, Mode mode) 
     return bad_input(fmt::format("{}: another run is writing this file", file.string()));
   struct stat status {};
   if (::fstat(descriptor, &status) != 0) return file_error(file, "cannot be examined", errno);
+  if (S_ISFIFO(status.st_mode))  // what is written there would not be there to be read at the end
+    return bad_input(fmt::format("{}: this is a pipe, not a file of records", file.string()));
   if (status.st_size == 0) return log;
   if (mode == Mode::create)
     return bad_input(fmt::format(
@@ -70,11 +133,13 @@ Result<RecordLog> RecordLog::open(const std::filesystem::path& file, Mode mode) 
 RecordLog::RecordLog(RecordLog&& other) noexcept
     : file_(std::move(other.file_)),
       descriptor_(std::exchange(other.descriptor_, -1)),
+      recorded_(other.recorded_),
       described_(std::move(other.described_)) {}
 
 RecordLog& RecordLog::operator=(RecordLog&& other) noexcept {
   std::swap(file_, other.file_);
   std::swap(descriptor_, other.descriptor_);
+  std::swap(recorded_, other.recorded_);
   std::swap(described_, other.described_);
   return *this;
 }
@@ -83,18 +148,8 @@ RecordLog::~RecordLog() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
-Result<void> RecordLog::append(const Record& record) {
-  const std::string device = identity(record.device);
-  std::string line;
-  if (described_.contains(device)) {
-    Record brief = record;
-    brief.device.facts.clear();
-    line = to_json_line(brief);
-  } else {
-    line = to_json_line(record);
-  }
+Result<void> RecordLog::write_line(std::string line) {
   line += '\n';
-
   struct stat before {};
   if (::fstat(descriptor_, &before) != 0) return file_error(file_, "cannot be examined", errno);
   ssize_t written = -1;
@@ -111,32 +166,54 @@ Result<void> RecordLog::append(const Record& record) {
   // A pipe or a character device has nothing to flush.
   if (::fdatasync(descriptor_) != 0 && errno != EINVAL && errno != EROFS)
     return file_error(file_, "a record may not have reached the disk", errno);
+  return {};
+}
+
+Result<void> RecordLog::begin(const RunMark& mark) {
+  recorded_ = 0;
+  return write_line(to_json_line(mark));
+}
+
+Result<void> RecordLog::end(bool complete) {
+  return write_line(to_json_line(EndMark{complete, recorded_}));
+}
+
+Result<void> RecordLog::append(const Record& record) {
+  const std::string device = identity(record.device);
+  std::string line;
+  if (described_.contains(device)) {
+    Record brief = record;
+    brief.device.facts.clear();
+    line = to_json_line(brief);
+  } else {
+    line = to_json_line(record);
+  }
+  if (auto written = write_line(std::move(line)); !written) return written;
   described_.insert(device);
+  ++recorded_;
   return {};
 }
 
 Result<LoggedRecords> parse_record_log(std::string_view text, const std::string& name) {
   LoggedRecords logged;
-  std::map<std::string, std::vector<DeviceFact>> facts;
+  Reading reading(name, logged);
   for (std::size_t begin = 0, number = 1; begin < text.size(); ++number) {
     const std::size_t newline = text.find('\n', begin);
     const std::string_view line = text.substr(begin, newline == text.npos ? text.npos : newline - begin);
     begin = newline == text.npos ? text.size() : newline + 1;
-    if (line.find_first_not_of(" \t\r") == line.npos) continue;
-    auto record = parse_record_json(line);
-    if (!record && newline == text.npos) {
-      logged.note = fmt::format("{}:{}: the last line is torn (a run was killed while it wrote); left out",
-                                name, number);
-      break;
+    if (line.find_first_not_of(" \t\r") == line.npos) {
+      if (begin == text.size())
+        logged.note = fmt::format("{}:{}: the last line is empty; left out", name, number);
+      continue;
     }
-    if (!record) return bad_input(fmt::format("{}:{}: {}", name, number, record.error().message));
-    auto& known = facts[identity(record->device)];
-    if (record->device.facts.empty())
-      record->device.facts = known;
-    else
-      known = record->device.facts;
-    logged.records.push_back(std::move(*record));
+    const auto read = reading.line(line);
+    if (read) continue;
+    if (newline != text.npos) return bad_input(fmt::format("{}:{}: {}", name, number, read.error().message));
+    logged.note =
+        fmt::format("{}:{}: the last line is torn (a run was killed while it wrote); left out", name, number);
+    reading.torn();
   }
+  reading.finish();
   return logged;
 }
 

@@ -5,12 +5,15 @@
 #include <vector>
 
 #include "harness/ladder/record.hpp"
+#include "reports/run_marks.hpp"
 
 namespace parity {
 
 /// A file of records, one JSON line each, that is safe against a kill at any moment: each record is appended
 /// by one write(2) and reaches the disk before append() returns. The facts of a device (a hundred lines that
 /// do not change) stand in its first record of the log only; read_record_log() gives them back to the others.
+/// Before the records of a run stands what it set out to do, behind them how it ended (run_marks.hpp); a log
+/// may hold several runs, and records without either.
 class RecordLog {
  public:
   enum class Mode {
@@ -29,23 +32,32 @@ class RecordLog {
   /// Appends one record. On an error (disk full, I/O error) the file is cut back to what it was before, so
   /// that everything recorded earlier stays readable.
   Result<void> append(const Record& record);
+  /// The marks around the records of a run; errors as for append().
+  Result<void> begin(const RunMark& mark);
+  Result<void> end(bool complete);
   const std::filesystem::path& file() const { return file_; }
 
  private:
   RecordLog(std::filesystem::path file, int descriptor) : file_(std::move(file)), descriptor_(descriptor) {}
 
+  /// One write and one flush; cut back on an error.
+  Result<void> write_line(std::string line);
+
   std::filesystem::path file_;
   int descriptor_ = -1;
+  std::int64_t recorded_ = 0;        ///< since begin()
   std::set<std::string> described_;  ///< devices whose facts this log has
 };
 
 struct LoggedRecords {
   std::vector<Record> records;
-  std::string note;  ///< not empty: the last line was torn and left out
+  std::string note;  ///< not empty: the last line was torn or empty, and left out
+  /// What a run set out to record and did not, a sentence a run. Empty: nothing is known to be missing.
+  std::vector<std::string> missing;
 };
 
-/// Reads a log. One torn line, the last, is what a killed run leaves: it is left out and said in `note`. Any
-/// other line that cannot be read is an error naming file, line and field.
+/// Reads a log. One torn line, the last, is what a killed run leaves: it is left out and said in `note`, and
+/// is `missing`. Any other line that cannot be read is an error naming file, line and field.
 Result<LoggedRecords> read_record_log(const std::filesystem::path& file);
 /// The same from memory; `name` stands for the file in messages.
 Result<LoggedRecords> parse_record_log(std::string_view text, const std::string& name);

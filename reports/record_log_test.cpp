@@ -57,6 +57,26 @@ TEST_F(RecordLogTest, AppendsAndReadsBack) {
     EXPECT_EQ(to_json_line(logged->records[static_cast<std::size_t>(i)]), to_json_line(numbered(i)));
 }
 
+TEST_F(RecordLogTest, MarksStandAroundTheRecordsOfEachRun) {
+  RunMark mark;
+  mark.cases = 2;
+  for (int run = 0; run < 2; ++run) {
+    auto log = RecordLog::open(file_, run == 0 ? RecordLog::Mode::create : RecordLog::Mode::append);
+    ASSERT_TRUE(log) << log.error().message;
+    ASSERT_TRUE(log->begin(mark));
+    EXPECT_EQ(read_record_log(file_)->missing.size(), 1u);
+    ASSERT_TRUE(log->append(numbered(0)));
+    ASSERT_TRUE(log->append(numbered(1)));
+    ASSERT_TRUE(log->end(true));
+  }
+  const auto logged = read_record_log(file_);
+  ASSERT_TRUE(logged) << logged.error().message;
+  EXPECT_EQ(logged->records.size(), 4u);
+  EXPECT_TRUE(logged->missing.empty());
+  EXPECT_TRUE(text().starts_with("{\"plan\":{\"cases\":2,")) << text().substr(0, 60);
+  EXPECT_NE(text().find("{\"end\":{\"outcome\":\"complete\",\"recorded\":2}}\n{\"plan\""), std::string::npos);
+}
+
 TEST_F(RecordLogTest, FactsOfADeviceStandOnce) {
   auto log = RecordLog::open(file_, RecordLog::Mode::create);
   ASSERT_TRUE(log);

@@ -126,6 +126,13 @@ TEST(Table, ColoursOnlyWhenAskedAndColumnsAligned) {
   EXPECT_EQ(text.find('\033'), std::string::npos);
   EXPECT_NE(to_table(summary, {true}).find("\033[1;31mfail"), std::string::npos);
   EXPECT_NE(text.find("FAILED: 1 pass, 1 fail on 1 device\n"), std::string::npos) << text;
+  const std::vector<std::string> missing = {"log: 1 of 3 recorded; the run was interrupted"};
+  EXPECT_NE(to_table(summary, {false, missing})
+                .find("Incomplete: log: 1 of 3 recorded; the run was interrupted\nFAILED: "),
+            std::string::npos);
+  const RunSummary green = summarise(std::vector<Record>{plain(Verdict::pass, "a", 1, 10)});
+  EXPECT_NE(to_table(green).find("passed: 1 pass"), std::string::npos);
+  EXPECT_NE(to_table(green, {false, missing}).find("INCOMPLETE: 1 pass"), std::string::npos);
   // The verdict stands at the same place in every row.
   const auto column = [&](const char* word) {
     const std::size_t at = text.find(word);

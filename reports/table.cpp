@@ -86,12 +86,13 @@ std::string to_table(const RunSummary& summary, const TableOptions& options) {
   const std::string counts = verdict_counts(summary.verdicts);
   const std::size_t devices = summary.devices.size();
   const std::string where = fmt::format(" on {} {}", devices, devices == 1 ? "device" : "devices");
-  const Verdict worst = summary.failed() > 0   ? Verdict::fail
-                        : summary.judged() > 0 ? Verdict::pass
-                                               : Verdict::untrusted;
-  const std::string word = worst == Verdict::fail   ? "FAILED"
-                           : worst == Verdict::pass ? "passed"
-                                                    : "NOTHING JUDGED";
+  for (const std::string& what : options.missing) text += "Incomplete: " + what + "\n";
+  const bool proved = summary.judged() > 0 && options.missing.empty();
+  const Verdict worst = summary.failed() > 0 ? Verdict::fail : proved ? Verdict::pass : Verdict::untrusted;
+  const std::string word = worst == Verdict::fail     ? "FAILED"
+                           : !options.missing.empty() ? "INCOMPLETE"
+                           : proved                   ? "passed"
+                                                      : "NOTHING JUDGED";
   text += options.colour ? colour_of(worst) + word + "\033[0m" : word;
   text += ": " + counts + (devices == 0 ? "" : where) + "\n";
   return text;

@@ -6,7 +6,8 @@
 namespace parity {
 
 struct TableOptions {
-  bool colour = false;  ///< ANSI colours on the verdicts
+  bool colour = false;                    ///< ANSI colours on the verdicts
+  std::vector<std::string> missing = {};  ///< of LoggedRecords: the outcome is then never "passed"
 };
 
 /// The summary as an aligned table for a terminal: per device a heading, per rung and path a row; then what

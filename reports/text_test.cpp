@@ -46,9 +46,20 @@ TEST(Markdown, OutcomeTableFailuresAndReasons) {
   EXPECT_NE(to_markdown({}).find("nothing was judged"), std::string::npos);
 }
 
+TEST(Markdown, WithSomethingMissingItIsNoPass) {
+  const std::vector<std::string> missing = {"r_1: 1 of 3 recorded; the run was interrupted"};
+  std::vector<Record> records = {sample_record(Verdict::pass)};
+  expect_holds(to_markdown(records), "# Parity ladder: passed");
+  expect_holds(to_markdown(records, missing), "# Parity ladder: incomplete");
+  expect_holds(to_markdown(records, missing),
+               "**Incomplete:** r\\_1: 1 of 3 recorded; the run was interrupted.");
+  records.push_back(sample_record(Verdict::fail));
+  expect_holds(to_markdown(records, missing), "# Parity ladder: failed");
+}
+
 TEST(Markdown, ManyFailuresAreCutShortAndCounted) {
   const std::vector<Record> records(5, sample_record());
-  expect_holds(to_markdown(records, 2), "And 3 more");
+  expect_holds(to_markdown(records, {}, 2), "And 3 more");
 }
 
 TEST(OrderText, OneLineAnExperiment) {

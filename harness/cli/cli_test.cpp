@@ -21,6 +21,9 @@ void expect_holds(const std::string& text, const std::string& part) {
   EXPECT_NE(text.find(part), std::string::npos) << "'" << part << "' is not in:\n" << text;
 }
 
+/// More than what stands in records.jsonl before its first record.
+constexpr std::uintmax_t plan_bytes = 1000;
+
 /// A quick case on the CPU.
 Words quick(const Words& more = {}) {
   Words words = {"run", "--device", "cpu", "--path", "sequential_f32", "--case", "gemm m=5 n=4 k=3 in=f32"};
@@ -181,7 +184,7 @@ TEST(Cli, ReportReadsTornLogsAndRefusesBrokenOnes) {
   ASSERT_EQ(parity(quick({"--out", out})).code, 0);
   std::ofstream(out + "/records.jsonl", std::ios::app) << "{\"schema\":1,\"ca";
   const ProgramRun torn = parity({"report", out + "/records.jsonl"});
-  EXPECT_EQ(torn.code, 0);
+  EXPECT_EQ(torn.code, 5);
   expect_holds(torn.err, "torn");
   std::ofstream(out + "/records.jsonl", std::ios::app) << "\n";
   EXPECT_EQ(parity({"report", out + "/records.jsonl"}).code, 2);
@@ -275,6 +278,7 @@ TEST(Cli, AnInterruptFinishesTheCaseAndWritesTheSummaries) {
     ProgramOptions options;
     options.signal = signal;
     options.signal_when_exists = scratch.file("r/records.jsonl");
+    options.signal_when_larger_than = plan_bytes;
     const ProgramRun run =
         parity({"run", "--device", "cpu", "--suite", "ladder", "--out", scratch.file("r")}, options);
     EXPECT_EQ(run.code, 128 + signal) << run.err;
@@ -284,7 +288,56 @@ TEST(Cli, AnInterruptFinishesTheCaseAndWritesTheSummaries) {
     ASSERT_TRUE(logged) << logged.error().message;
     EXPECT_TRUE(logged->note.empty());
     EXPECT_GE(logged->records.size(), 1u);
+    ASSERT_EQ(logged->missing.size(), 1u);
+    expect_holds(logged->missing[0], "recorded; the run was interrupted");
+    expect_holds(run.out, "INCOMPLETE: ");
+    EXPECT_EQ(parity({"report", scratch.file("r/records.jsonl")}).code, 5);
   }
+}
+
+TEST(Cli, TheReportOfAKilledRunIsNoPass) {
+  const ScratchDirectory scratch;
+  const std::string records = scratch.file("r/records.jsonl");
+  ProgramOptions options;
+  options.signal = SIGKILL;
+  options.signal_when_exists = records;
+  options.signal_when_larger_than = plan_bytes;
+  const Words words = {"run", "--device", "cpu", "--suite", "ladder", "--out", scratch.file("r")};
+  ASSERT_EQ(parity(words, options).code, 128 + SIGKILL);
+  for (const Words& more : {Words{}, Words{"--junit", "-"}, Words{"--markdown", "-"}}) {
+    Words report = {"report", records};
+    report.insert(report.end(), more.begin(), more.end());
+    const ProgramRun run = parity(report);
+    EXPECT_EQ(run.code, 5) << run.err;
+    expect_holds(run.out, "recorded; the run was interrupted");
+    expect_holds(run.err, "recorded; the run was interrupted");
+  }
+  // The JUnit file that a later run of the same folder writes says it too.
+  ASSERT_EQ(parity(quick({"--out", scratch.file("r"), "--append"})).code, 0);
+  std::ifstream junit(scratch.file("r/junit.xml"));
+  const std::string text{std::istreambuf_iterator<char>(junit), {}};
+  expect_holds(text, "recorded; the run was interrupted");
+}
+
+TEST(Cli, ACaseWithoutMemoryEndsAloneAndTheRunGoesOn) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "the sanitizer's own memory does not fit the limit";
+#endif
+  const ScratchDirectory scratch;
+  ProgramOptions options;
+  options.most_data_bytes = std::uint64_t{160} << 20;
+  options.environment = {"OMP_NUM_THREADS=1"};
+  const ProgramRun run =
+      parity({"run", "--device", "cpu", "--path", "sequential_f32", "--out", scratch.file("r"), "--case",
+              "gemm m=2000 n=2000 k=1 in=f32", "--case", "gemm m=5 n=4 k=3 in=f32"},
+             options);
+  EXPECT_EQ(run.code, 1) << run.err;
+  expect_holds(run.out, "out of host memory");
+  expect_holds(run.out, "1 pass, 1 crash");
+  const auto logged = read_record_log(scratch.file("r/records.jsonl"));
+  ASSERT_TRUE(logged) << logged.error().message;
+  EXPECT_EQ(logged->records.size(), 2u);
+  EXPECT_TRUE(logged->missing.empty());
 }
 
 TEST(Cli, BenchPassesArgumentsOrSaysThatItWasNotBuilt) {

@@ -54,16 +54,26 @@ bool colour_wanted() {
 }
 
 Result<void> write_file(const std::filesystem::path& file, std::string_view text) {
-  const std::string temporary = fmt::format("{}.{}.tmp", file.string(), ::getpid());
+  std::error_code ignored;
+  // A link keeps pointing where it does. A device or a pipe (/dev/stdout) cannot be replaced, only written
+  // to.
+  const std::filesystem::path target =
+      std::filesystem::is_symlink(file, ignored) ? std::filesystem::weakly_canonical(file, ignored) : file;
+  const auto status = std::filesystem::status(target, ignored);
+  const bool in_place = std::filesystem::exists(status) && !std::filesystem::is_regular_file(status) &&
+                        !std::filesystem::is_directory(status);
+  const std::string written_to =
+      in_place ? file.string() : fmt::format("{}.{}.tmp", target.string(), ::getpid());
   const auto failed = [&](const char* what) {
     const int code = errno;
-    ::unlink(temporary.c_str());
+    if (!in_place) ::unlink(written_to.c_str());
     const bool environment =
         code == ENOENT || code == EACCES || code == ENOTDIR || code == EISDIR || code == EROFS;
     return fail(environment ? ErrorKind::bad_input : ErrorKind::internal,
                 fmt::format("{}: {}: {}", file.string(), what, std::strerror(code)));
   };
-  const int descriptor = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  const int flags = in_place ? O_WRONLY : O_WRONLY | O_CREAT | O_TRUNC;
+  const int descriptor = ::open(written_to.c_str(), flags | O_CLOEXEC, 0644);
   if (descriptor < 0) return failed("cannot be created");
   for (std::size_t done = 0; done < text.size();) {
     const ssize_t written = ::write(descriptor, text.data() + done, text.size() - done);
@@ -77,7 +87,7 @@ Result<void> write_file(const std::filesystem::path& file, std::string_view text
     done += static_cast<std::size_t>(written);
   }
   if (::close(descriptor) != 0) return failed("cannot be written");
-  if (::rename(temporary.c_str(), file.c_str()) != 0) return failed("cannot be put in place");
+  if (!in_place && ::rename(written_to.c_str(), target.c_str()) != 0) return failed("cannot be put in place");
   return {};
 }
 

@@ -1,6 +1,7 @@
 #include "harness/cli/program_run.hpp"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -61,6 +62,10 @@ ProgramRun run_program(const std::string& program, const std::vector<std::string
       const std::size_t equals = entry.find('=');
       ::setenv(entry.substr(0, equals).c_str(), entry.substr(equals + 1).c_str(), 1);
     }
+    if (options.most_data_bytes != 0) {
+      const rlimit limit{options.most_data_bytes, options.most_data_bytes};
+      ::setrlimit(RLIMIT_DATA, &limit);
+    }
     ::execv(program.c_str(), pointers.data());
     ::_exit(127);
   }
@@ -68,7 +73,9 @@ ProgramRun run_program(const std::string& program, const std::vector<std::string
     // Gives up after a minute: the test then fails on the exit code.
     for (int i = 0; i < 6000; ++i) {
       std::error_code error;
-      if (std::filesystem::file_size(options.signal_when_exists, error) > 0 && !error) break;
+      if (std::filesystem::file_size(options.signal_when_exists, error) > options.signal_when_larger_than &&
+          !error)
+        break;
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
     ::kill(child, options.signal);

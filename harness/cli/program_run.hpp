@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -11,16 +12,18 @@ struct ProgramRun {
   std::string out, err;
 };
 
-/// Runs a program with arguments and waits. `environment` adds NAME=VALUE entries. `input_closed`: standard
-/// output is a pipe whose reader is gone already. `signal_after`: once this text appears on standard error or
-/// output, `signal` is sent (0: none).
+/// Runs a program with arguments and waits. `environment` adds NAME=VALUE entries. `reader_gone`: standard
+/// output is a pipe whose reader is gone already. `signal` (0: none) is sent once the file
+/// `signal_when_exists` is there and not empty.
 struct ProgramOptions {
   std::vector<std::string> environment;
   bool reader_gone = false;
   std::string stdout_file;  ///< instead of a pipe
   std::filesystem::path signal_when_exists;
   int signal = 0;
-  bool streams_closed = false;  ///< standard input, output and error are closed
+  std::uintmax_t signal_when_larger_than = 0;  ///< bytes of that file
+  bool streams_closed = false;                 ///< standard input, output and error are closed
+  std::uint64_t most_data_bytes = 0;           ///< limit on the memory of the program's data; 0: none
 };
 ProgramRun run_program(const std::string& program, const std::vector<std::string>& arguments,
                        const ProgramOptions& options = {});

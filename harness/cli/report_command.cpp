@@ -21,29 +21,30 @@ struct Options {
 
 int run(const Options& options) {
   std::vector<Record> records;
+  std::vector<std::string> missing;
   for (const std::string& file : options.files) {
     auto logged = read_record_log(file);
     if (!logged) return report(logged.error());
     if (!logged->note.empty()) complain(logged->note);
     for (Record& record : logged->records) records.push_back(std::move(record));
+    missing.insert(missing.end(), logged->missing.begin(), logged->missing.end());
   }
-  const auto write = [&](const std::string& file,
-                         std::string (*make)(std::span<const Record>)) -> Result<void> {
-    if (file == "-") {
-      print(make(records));
-      return {};
-    }
-    return write_file(file, make(records));
+  const auto write = [](const std::string& file, const std::string& text) -> Result<void> {
+    if (file != "-") return write_file(file, text);
+    print(text);
+    return {};
   };
   if (!options.junit.empty())
-    if (auto written = write(options.junit, to_junit); !written) return report(written.error());
+    if (auto written = write(options.junit, to_junit(records, missing)); !written)
+      return report(written.error());
   if (!options.markdown.empty())
-    if (auto written = write(options.markdown, [](std::span<const Record> all) { return to_markdown(all); });
-        !written)
+    if (auto written = write(options.markdown, to_markdown(records, missing)); !written)
       return report(written.error());
   if (options.junit.empty() && options.markdown.empty())
-    print(
-        to_table(summarise(records, options.each_case ? Rows::per_case : Rows::per_path), {colour_wanted()}));
+    print(to_table(summarise(records, options.each_case ? Rows::per_case : Rows::per_path),
+                   {colour_wanted(), missing}));
+  for (const std::string& what : missing) complain(what);
+  if (!missing.empty()) return harness_failed;
   if (records.empty()) {
     complain("there are no records");
     return nothing_judged;
@@ -65,7 +66,9 @@ void add_report_command(CLI::App& app, Context& context) {
   command->footer(
       "Without --junit and --markdown the table is printed. The exit code says whether the report was made, "
       "not what\n"
-      "it says: 0, 2 for a file that cannot be read, 4 when there is no record.\n"
+      "it says: 0, 2 for a file that cannot be read, 4 when there is no record, 5 when the run that left the "
+      "records\n"
+      "did not get to its end (\"N of M recorded\"; the report is made all the same).\n"
       "\n"
       "Examples:\n"
       "  parity report results/records.jsonl\n"

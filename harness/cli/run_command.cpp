@@ -1,4 +1,5 @@
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <csignal>
@@ -10,6 +11,7 @@
 #include "harness/cli/progress.hpp"
 #include "harness/cli/run_output.hpp"
 #include "harness/cli/run_plan.hpp"
+#include "harness/cli/version.hpp"
 #include "reports/failure_text.hpp"
 #include "reports/order_text.hpp"
 #include "reports/record_json.hpp"
@@ -35,6 +37,20 @@ void show(const Record& record, bool json, int& failures, Progress& progress) {
   if (failures == most_failures_shown)
     print("Further failures are not printed; --out DIR keeps them all.\n\n");
   std::fflush(stdout);
+}
+
+/// What stands before the records.
+RunMark mark_of(const RunRequest& request, const RunPlan& plan) {
+  const Provenance program = provenance();
+  RunMark mark;
+  mark.cases = static_cast<std::int64_t>(plan.items.size());
+  if (request.cases.empty() && request.inputs.empty()) mark.suite = request.suite;
+  mark.filter = fmt::format("{}", fmt::join(request.filter, " "));
+  mark.path = request.path;
+  mark.commit = program.commit;
+  mark.version = program.version;
+  mark.started = program.started;
+  return mark;
 }
 
 /// One case on one path: every statistic and what the order of summation does, before the table.
@@ -81,14 +97,16 @@ int run(const Context& context, const RunRequest& request) {
       complain(fmt::format("{} is absent: {}", absent.name, absent.reason));
   if (plan->items.empty()) return explain_empty(request);
 
+  // Before the first line is written: from there on an interrupt closes the records.
+  catch_interrupts();
   std::optional<RunOutput> output;
   if (!request.out.empty()) {
     auto opened = RunOutput::open(request.out, request.append);
     if (!opened) return report(opened.error());
     output.emplace(std::move(*opened));
+    if (auto begun = output->begin(mark_of(request, *plan)); !begun) return report(begun.error());
   }
 
-  catch_interrupts();
   std::vector<Record> records;
   std::optional<Error> broken;
   {
@@ -96,24 +114,28 @@ int run(const Context& context, const RunRequest& request) {
     int failures = 0;
     for (std::size_t i = 0; i < plan->items.size() && !interrupted() && !broken; ++i) {
       const WorkItem& item = plan->items[i];
-      progress.begin(i + 1, fmt::format("{} {} {}", item.device, item.path, item.text));
-      records.push_back(item.runner->run(item.c, item.path));
+      progress.begin(i + 1, fmt::format("{} {} {}", item.on->device->id, item.path, item.text));
+      records.push_back(run_item(item));
       if (output)
         if (auto kept = output->append(records.back()); !kept) broken = kept.error();
       show(records.back(), request.json, failures, progress);
     }
   }
+  const bool complete = records.size() == plan->items.size();
   if (output && !broken)
-    if (auto finished = output->finish(); !finished) broken = finished.error();
+    if (auto finished = output->finish(complete); !finished) broken = finished.error();
+  std::vector<std::string> missing;
+  if (!complete)
+    missing.push_back(fmt::format("{} of {} cases were run", records.size(), plan->items.size()));
   if (!request.json && records.size() == 1 && !records.front().outputs.empty())
     print(details(records.front()));
   if (!request.json)
-    print(
-        to_table(summarise(records, request.each_case ? Rows::per_case : Rows::per_path), {colour_wanted()}));
+    print(to_table(summarise(records, request.each_case ? Rows::per_case : Rows::per_path),
+                   {colour_wanted(), missing}));
   if (!request.json && output && !broken)
     print(fmt::format("Records, JUnit and summary: {}\n", output->directory().string()));
   if (broken) return report(*broken);
-  if (interrupted()) {
+  if (interrupted() && !complete) {
     complain(fmt::format("interrupted after {} of {} cases", records.size(), plan->items.size()));
     return 128 + interrupted();
   }

@@ -20,12 +20,14 @@ Result<RunOutput> RunOutput::open(const std::filesystem::path& directory, bool a
   return RunOutput(directory, std::move(*log));
 }
 
-Result<void> RunOutput::finish() {
+Result<void> RunOutput::finish(bool complete) {
+  if (auto ended = log_.end(complete); !ended) return ended;
   auto logged = read_record_log(log_.file());
   if (!logged) return tl::unexpected(logged.error());
-  if (auto written = write_file(directory_ / "junit.xml", to_junit(logged->records)); !written)
+  if (auto written = write_file(directory_ / "junit.xml", to_junit(logged->records, logged->missing));
+      !written)
     return written;
-  return write_file(directory_ / "summary.md", to_markdown(logged->records));
+  return write_file(directory_ / "summary.md", to_markdown(logged->records, logged->missing));
 }
 
 }  // namespace parity::cli

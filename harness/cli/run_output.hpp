@@ -14,9 +14,11 @@ class RunOutput {
  public:
   /// Makes the directory. A records.jsonl of an earlier run is an error unless `append`.
   static Result<RunOutput> open(const std::filesystem::path& directory, bool append);
+  /// Says in the log what the run sets out to do.
+  Result<void> begin(const RunMark& mark) { return log_.begin(mark); }
   Result<void> append(const Record& record) { return log_.append(record); }
-  /// Writes junit.xml and summary.md over every record of the log.
-  Result<void> finish();
+  /// Says in the log whether the run got to its end; writes junit.xml and summary.md over every record of it.
+  Result<void> finish(bool complete);
   const std::filesystem::path& directory() const { return directory_; }
 
  private:

@@ -9,6 +9,7 @@
 
 #include "harness/base/nearest.hpp"
 #include "harness/cli/case_filter.hpp"
+#include "harness/cli/guarded_run.hpp"
 #include "harness/cli/output.hpp"
 #include "harness/cli/suites.hpp"
 #include "harness/cli/version.hpp"
@@ -100,6 +101,20 @@ Result<std::vector<BoundCase>> read_cases(const RunRequest& request, const UserI
   return cases;
 }
 
+Record run_item(const WorkItem& item) {
+  const PlannedRunner& on = *item.on;
+  Record blank;
+  blank.case_text = item.text;
+  blank.stage = item.c.stage;
+  blank.path = item.path;
+  blank.rung = item.rung;
+  blank.device = *on.device;
+  blank.provenance = on.provenance;
+  blank.repro = fmt::format("parity run --case '{}' --device {} --path {}{}", item.text, on.device->id,
+                            item.path, on.repro_suffix);
+  return guarded_run([&] { return on.runner->run(item.c, item.path); }, std::move(blank));
+}
+
 Result<RunPlan> make_plan(const RunRequest& request, const Context& context, const BackendSet& backends,
                           const std::vector<Device*>& devices) {
   auto inputs =
@@ -118,16 +133,19 @@ Result<RunPlan> make_plan(const RunRequest& request, const Context& context, con
 
   RunPlan plan;
   for (Device* device : asked) {
-    Runner* shared = nullptr;
+    const PlannedRunner* shared = nullptr;
     std::size_t without_path = 0;
     for (const BoundCase& bound : *cases) {
       // The user's tensors belong to one case; all other cases of a device share a runner.
       if (!shared || !bound.tensors.empty()) {
-        plan.runners.push_back(std::make_unique<Runner>(context.ops, context.stages, *device,
-                                                        options_for(request, *inputs, bound)));
+        RunOptions options = options_for(request, *inputs, bound);
+        plan.runners.push_back(std::make_unique<PlannedRunner>(
+            PlannedRunner{&device->info(), options.provenance, options.repro_suffix, nullptr}));
+        plan.runners.back()->runner =
+            std::make_unique<Runner>(context.ops, context.stages, *device, std::move(options));
         shared = plan.runners.back().get();
       }
-      auto paths = shared->paths_for(bound.c);
+      auto paths = shared->runner->paths_for(bound.c);
       if (!paths) return tl::unexpected(paths.error());
       without_path += paths->empty() ? 1 : 0;
       if (!request.path.empty()) {
@@ -138,9 +156,10 @@ Result<RunPlan> make_plan(const RunRequest& request, const Context& context, con
         if (offered || !request.cases.empty()) paths->push_back(request.path);
       }
       const std::string text = print_case(bound.c, context.stages);
+      const int rung = context.stages.find(bound.c.stage)->rung();
       for (const std::string& path : *paths)
         if (fits_filter(fmt::format("{} {} {}", bound.c.stage, path, text), request.filter))
-          plan.items.push_back({shared, bound.c, text, path, device->info().id});
+          plan.items.push_back({shared, bound.c, text, path, rung});
       if (device == asked.front())
         plan.notes.insert(plan.notes.end(), bound.notes.begin(), bound.notes.end());
     }

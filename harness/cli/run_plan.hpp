@@ -24,18 +24,26 @@ struct RunRequest {
   bool no_order_effects = false, validate = false, json = false, append = false, each_case = false;
 };
 
+/// A runner with what its records share.
+struct PlannedRunner {
+  const DeviceInfo* device = nullptr;
+  Provenance provenance;
+  std::string repro_suffix;
+  std::unique_ptr<Runner> runner;
+};
+
 /// One case on one path of one device.
 struct WorkItem {
-  Runner* runner = nullptr;
+  const PlannedRunner* on = nullptr;
   Case c;
   std::string text;  ///< the case's
   std::string path;
-  std::string device;
+  int rung = 0;
 };
 
 /// Everything a run does, in order: device by device, case by case.
 struct RunPlan {
-  std::vector<std::unique_ptr<Runner>> runners;
+  std::vector<std::unique_ptr<PlannedRunner>> runners;
   std::vector<WorkItem> items;
   std::vector<std::string> notes;  ///< said before the run
 };
@@ -43,6 +51,9 @@ struct RunPlan {
 /// The cases to run: --case texts, else the suite; dimensions from --input; --seed applied.
 Result<std::vector<BoundCase>> read_cases(const RunRequest& request, const UserInputs& inputs,
                                           const StageTable& stages);
+
+/// Runs and judges one case; whatever goes wrong is the record's verdict.
+Record run_item(const WorkItem& item);
 
 /// Cases on the devices' paths, filtered. An unknown --path is an error that lists the known ones.
 Result<RunPlan> make_plan(const RunRequest& request, const Context& context, const BackendSet& backends,

@@ -1,0 +1,36 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "harness/base/result.hpp"
+
+namespace parity {
+
+/// What a run sets out to do: the first line of its records, so that a reader knows what is missing when the
+/// run did not get to its end.
+struct RunMark {
+  std::int64_t cases = 0;                ///< cases on paths: records that a whole run leaves
+  std::string suite, filter, path;       ///< suite: empty for --case and --input; filter, path: empty for all
+  std::string commit, version, started;  ///< of the program; started: UTC, ISO 8601
+};
+
+/// How a run ended: the last line of its records. A killed run leaves none.
+struct EndMark {
+  bool complete = false;  ///< false: interrupted, or the records could not be written
+  std::int64_t recorded = 0;
+};
+
+/// The line of JSON: {"plan": ...} and {"end": ...}.
+std::string to_json_line(const RunMark& mark);
+std::string to_json_line(const EndMark& mark);
+
+/// Whether a line of a log is one of the marks rather than a record.
+bool is_run_mark(std::string_view line);
+bool is_end_mark(std::string_view line);
+/// The inverses; the error names the field.
+Result<RunMark> parse_run_mark(std::string_view line);
+Result<EndMark> parse_end_mark(std::string_view line);
+
+}  // namespace parity
