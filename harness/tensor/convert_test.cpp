@@ -35,6 +35,7 @@ TEST(ConvertTest, EveryHalfPatternRoundTrips) {
   }
 }
 
+#ifdef __FLT16_MAX__  // the compiler knows _Float16 on this target; clang does so from release 15 on
 TEST(ConvertTest, EveryHalfPatternWidensAsTheCompilerDoes) {
   for (std::uint32_t word = 0; word < 65536; ++word) {
     const auto bits = static_cast<std::uint16_t>(word);
@@ -69,6 +70,14 @@ TEST(ConvertTest, FloatToHalfAgreesWithTheCompiler) {
     }
   }
 }
+#else
+TEST(ConvertTest, EveryHalfPatternWidensAsTheCompilerDoes) {
+  GTEST_SKIP() << "this compiler has no _Float16";
+}
+TEST(ConvertTest, FloatToHalfAgreesWithTheCompiler) {
+  GTEST_SKIP() << "this compiler has no _Float16";
+}
+#endif
 
 TEST(ConvertTest, OverflowAndUnderflow) {
   EXPECT_EQ(f32_to_f16(65519.996F), 0x7bff);
