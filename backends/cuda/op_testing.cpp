@@ -20,7 +20,9 @@ bool has_unknown_bits(std::string_view op) {
                                                          "attention",
                                                          "attention_backward",
                                                          "softmax_cross_entropy",
-                                                         "softmax_cross_entropy_backward"};
+                                                         "softmax_cross_entropy_backward",
+                                                         "xsa",
+                                                         "xsa_backward"};
   return with_functions.contains(op);
 }
 

@@ -6,124 +6,13 @@
 #include "harness/numerics/accumulation_error.hpp"
 #include "harness/numerics/matrix_product.hpp"
 #include "harness/numerics/summation_order.hpp"
+#include "harness/numerics/tracked_element.hpp"
 #include "harness/numerics/tracked_matmul.hpp"
 #include "harness/numerics/value_access.hpp"
 #include "harness/numerics/value_shape.hpp"
 
 namespace parity {
 namespace {
-
-constexpr double fp64_unit = 0x1p-53;
-
-/// One element with its error.
-struct Element {
-  double v = 0, hard = 0, systematic = 0, mean = 0, variance = 0;
-};
-
-Element element(const Value& x, std::int64_t index) {
-  const auto at = static_cast<std::size_t>(index);
-  // An input as loaded has no error arrays: it is what it is.
-  if (x.hard.empty()) return {x.v[at], 0, 0, 0, 0};
-  return {x.v[at], x.hard[at], x.systematic[at], x.mean[at], x.variance[at]};
-}
-
-Element scaled(const Element& x, double factor) {
-  const double magnitude = std::fabs(factor);
-  return {factor * x.v, magnitude * x.hard, magnitude * x.systematic, factor * x.mean,
-          factor * factor * x.variance};
-}
-
-/// Variance of a sum whose parts may depend on each other in any way: the standard deviations add.
-double joint_variance(double x, double y) {
-  if (x == 0) return y;
-  if (y == 0) return x;
-  const double deviation = std::sqrt(x) + std::sqrt(y);
-  return deviation * deviation;
-}
-
-Element sum(const Element& x, const Element& y) {
-  return {x.v + y.v, x.hard + y.hard, x.systematic + y.systematic, x.mean + y.mean,
-          joint_variance(x.variance, y.variance)};
-}
-
-/// slope * error, where no error stays none however steep the slope.
-double through(double slope, double error) {
-  return error == 0 ? 0 : slope * error;
-}
-
-/// Rounding of one result to the scratch format, the fp64 reference's own included.
-class ScratchRounding {
- public:
-  explicit ScratchRounding(const ArithmeticModel& model) {
-    const FloatFormat format = format_of(model.precision.scratch);
-    unit_ = unit_roundoff(format);
-    eta_ = smallest_subnormal(format);
-    // Operand or result may be flushed to zero.
-    flushed_ = model.denormals == Denormals::preserve ? 0 : 2 * smallest_normal(format);
-  }
-  double unit() const { return unit_; }
-  double eta() const { return eta_; }
-  double absolute() const { return eta_ / 2 + flushed_; }  ///< of one rounding below the normal range
-
-  Element operator()(Element x) const {
-    const double unit = unit_ + fp64_unit;
-    x.hard += unit * (std::fabs(x.v) + x.hard) + eta_ / 2 + flushed_;
-    x.systematic += flushed_;
-    x.variance += unit * unit / 3 * binade(x.v) * binade(x.v) + eta_ * eta_ / 12;
-    return x;
-  }
-
- private:
-  double unit_ = 0, eta_ = 0, flushed_ = 0;
-};
-
-/// Largest |f'| over [v - h, v + h].
-double lipschitz(Function function, double v, double h) {
-  switch (function) {
-    case Function::identity:
-      return 1;
-    case Function::relu:
-      return v + h < 0 ? 0 : 1;
-    case Function::leaky_relu_squared:
-      return std::max(2 * std::max(v + h, 0.0), 0.5 * std::max(h - v, 0.0));
-    case Function::sigmoid: {
-      const double s = evaluate(Function::sigmoid, -std::max(std::fabs(v) - h, 0.0));
-      return s * (1 - s);
-    }
-    case Function::tanh: {
-      const double t = std::tanh(std::max(std::fabs(v) - h, 0.0));
-      return 1 - t * t;
-    }
-    case Function::exp:
-      return std::exp(v + h);
-    case Function::log:
-      return v > h ? 1 / (v - h) : HUGE_VAL;
-    case Function::sqrt: {
-      // |sqrt(y) - sqrt(v)| = |y - v| / (sqrt(y) + sqrt(v)), also where the slope is infinite.
-      const double roots = std::sqrt(std::max(v - h, 0.0)) + std::sqrt(std::max(v, 0.0));
-      if (roots > 0) return 1 / roots;
-      return h > 0 ? 1 / std::sqrt(h) : HUGE_VAL;
-    }
-    case Function::inverse_sqrt:
-      return v > h ? 0.5 / ((v - h) * std::sqrt(v - h)) : HUGE_VAL;
-  }
-  return 1;
-}
-
-double derivative(Function function, double v) {
-  switch (function) {
-    case Function::identity:
-      return 1;
-    case Function::relu:
-      return v < 0 ? 0 : 1;
-    case Function::leaky_relu_squared:
-      return v > 0 ? 2 * v : v / 2;
-    case Function::inverse_sqrt:
-      return -lipschitz(function, v, 0);
-    default:
-      return lipschitz(function, v, 0);
-  }
-}
 
 class TrackedArithmetic final : public Arithmetic {
  public:
@@ -145,15 +34,15 @@ class TrackedArithmetic final : public Arithmetic {
     const bool alpha_exact = std::fabs(alpha) == 1;
     const bool beta_exact = std::fabs(beta) == 1;
     return map(x, [&](std::int64_t i) {
-      Element left = scaled(element(x, i), alpha);
+      Element left = scaled(alpha_exact ? element(x, i) : round_.operand(element(x, i)), alpha);
       // One fma rounds the product of alpha only with the sum.
       const bool rounds_left = !alpha_exact && !(model_.contract_epilogue && y != nullptr);
-      if (rounds_left) left = round_(left);
+      if (rounds_left) left = round_.with_constant(left);
       if (y == nullptr) return left;
-      Element right = scaled(partner(x, *y, i), beta);
+      Element right = scaled(beta_exact ? partner(x, *y, i) : round_.operand(partner(x, *y, i)), beta);
       // The rounding of a product just made is new; earlier errors of both sides may have a common source.
       const bool independent = right.variance == 0 || element(x, i).variance == 0;
-      if (!beta_exact) right = round_(right);
+      if (!beta_exact) right = round_.with_constant(right);
       Element total = sum(left, right);
       if (independent) total.variance = left.variance + right.variance;
       return round_(total);
@@ -164,8 +53,8 @@ class TrackedArithmetic final : public Arithmetic {
 
   Value mul(const Value& x, const Value& y) override {
     return map(x, [&](std::int64_t i) {
-      const Element a = element(x, i);
-      const Element b = partner(x, y, i);
+      const Element a = round_.operand(element(x, i));
+      const Element b = round_.operand(partner(x, y, i));
       const double va = std::fabs(a.v);
       const double vb = std::fabs(b.v);
       Element product;
@@ -174,12 +63,15 @@ class TrackedArithmetic final : public Arithmetic {
       product.systematic = va * b.systematic + vb * a.systematic + a.systematic * b.systematic;
       product.mean = a.v * b.mean + b.v * a.mean + a.mean * b.mean;
       product.variance = joint_variance(va * va * b.variance, vb * vb * a.variance) + a.variance * b.variance;
-      return round_(product);
+      return y.size() == 1 && x.size() > 1 ? round_.with_constant(product) : round_(product);
     });
   }
 
   Value div(const Value& x, const Value& y) override {
-    return map(x, [&](std::int64_t i) { return quotient(element(x, i), partner(x, y, i)); });
+    const bool one_divisor = y.size() == 1 && x.size() > 1;
+    return map(x, [&](std::int64_t i) {
+      return quotient(round_.operand(element(x, i)), round_.operand(partner(x, y, i)), one_divisor);
+    });
   }
 
   Value row_dot(const Value& x, const Value* y) override {
@@ -204,7 +96,7 @@ class TrackedArithmetic final : public Arithmetic {
   }
 
   Value apply(Function function, const Value& x) override {
-    return map(x, [&](std::int64_t i) { return applied(function, element(x, i)); });
+    return map(x, [&](std::int64_t i) { return applied(function, round_.operand(element(x, i))); });
   }
 
   Value store(const Value& x, DType dtype) override {
@@ -274,7 +166,7 @@ class TrackedArithmetic final : public Arithmetic {
     y.systematic += own;
   }
 
-  Element quotient(const Element& a, const Element& b) const {
+  Element quotient(const Element& a, const Element& b, bool one_divisor) const {
     const double vb = std::fabs(b.v);
     Element q;
     q.v = a.v / b.v;
@@ -287,7 +179,7 @@ class TrackedArithmetic final : public Arithmetic {
     q.systematic = bound(a.systematic, b.systematic);
     q.mean = (a.mean - q.v * b.mean) / b.v;
     q.variance = joint_variance(a.variance, vq * vq * b.variance) / (vb * vb);
-    if (correctly_rounded(model_.divide)) return round_(q);
+    if (correctly_rounded(model_.divide)) return one_divisor ? round_.with_constant(q) : round_(q);
     add_accuracy(model_.divide, 0, q);
     return q;
   }

@@ -217,6 +217,26 @@ TEST(Tracked, EpilogueAndFunctionsStayInTheBounds) {
   }
 }
 
+/// 0.1 rounded to fp32 leaves errors that are not noise: their mean over many products is far from zero.
+TEST(Tracked, ProductsWithOneNumberHaveAMean) {
+  const ArithmeticModel model = model_of(DType::f32, DType::f32, {});
+  const Tensor x = make_factors(DType::f32, Fill::positive, 3, 400, 1, 500).a;
+  const auto emulated = *make_emulated_arithmetic(model);
+  const auto tracked = make_tracked_arithmetic(model);
+  for (const double factor : {static_cast<double>(0.1F), static_cast<double>(0.7F)}) {
+    const Value got = emulated->scale_add(factor, emulated->load(x), 0, nullptr);
+    const Value want = tracked->scale_add(factor, tracked->load(x), 0, nullptr);
+    double error = 0, allowed = 0, square = 0;
+    for (std::size_t i = 0; i < got.v.size(); ++i) {
+      error += got.v[i] - want.v[i];
+      square += (got.v[i] - want.v[i]) * (got.v[i] - want.v[i]);
+      allowed += want.systematic[i];
+    }
+    if (factor < 0.5) EXPECT_GT(std::fabs(error) / std::sqrt(square), 20) << "noise alone would stay below 6";
+    EXPECT_LE(std::fabs(error), allowed);
+  }
+}
+
 TEST(Tracked, StoreJoinsTheHardBoundOnly) {
   ArithmeticModel model = model_of(DType::f32, DType::f32, {});
   const auto tracked = make_tracked_arithmetic(model);
