@@ -61,10 +61,9 @@ Direction direction_of(Arithmetic& arithmetic, const Value& v) {
   const Value square = arithmetic.row_dot(v, &v);
   std::vector<bool> positive(square.v.size());
   for (std::size_t i = 0; i < positive.size(); ++i) positive[i] = square.v[i] > 0;
-  const Value root = arithmetic.apply(Function::sqrt, square);
   Direction out;
   out.inverse =
-      select(positive, arithmetic.div(filled(1, square.rows, 1, 1), root), filled(1, square.rows, 1, 0));
+      select(positive, arithmetic.apply(Function::inverse_sqrt, square), filled(1, square.rows, 1, 0));
   out.unit = arithmetic.mul(v, out.inverse);
   return out;
 }
