@@ -2,6 +2,8 @@
 // Shapes of rank 1 to 3; all ports of an op have the same one.
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "references/defined_op.hpp"
 #include "references/formulas.hpp"
 #include "references/op_table.hpp"
@@ -158,6 +160,17 @@ OpDefinition softcap_backward_op() {
   return op;
 }
 
+/// Where Y's own error reaches across relu's kink, dX may be dY or nothing.
+void doubt_kinks(const Value& y, const Value& dy, Value& dx) {
+  if (y.hard.empty()) return;
+  for (auto* array : {&dx.hard, &dx.systematic, &dx.mean, &dx.variance}) array->resize(dx.v.size());
+  for (std::size_t i = 0; i < dx.v.size(); ++i) {
+    if (!(std::fabs(y.v[i]) <= y.hard[i]) || y.hard[i] == 0) continue;
+    dx.hard[i] = dx.systematic[i] = std::fabs(dy.v[i]) + (dy.hard.empty() ? 0 : dy.hard[i]);
+    dx.mean[i] = dx.variance[i] = 0;
+  }
+}
+
 OpDefinition activation_backward_op() {
   OpDefinition op =
       elementwise("activation_backward", "dX = dY f'(X), from Y = f(X)", {{"Y"}, {"dY"}}, "dX", 2, 3);
@@ -171,7 +184,9 @@ OpDefinition activation_backward_op() {
       return std::vector{arithmetic.mul(dy, one_minus(arithmetic, arithmetic.mul(y, y)))};
     std::vector<bool> passes(y.v.size());
     for (std::size_t i = 0; i < passes.size(); ++i) passes[i] = y.v[i] > 0;
-    return std::vector{select(passes, dy, filled(dy.batch, dy.rows, dy.cols, 0))};
+    Value dx = select(passes, dy, filled(dy.batch, dy.rows, dy.cols, 0));
+    doubt_kinks(y, dy, dx);
+    return std::vector{std::move(dx)};
   };
   return op;
 }

@@ -134,5 +134,26 @@ TEST(Aggregates, StructuredStoreResidualsAreExpected) {
   EXPECT_EQ(judge(got, want, contract, {}).verdict, Verdict::pass);
 }
 
+/// Products of one number with saturated values, 1 - k 2^-24, all err the same way: no finding. The same row
+/// with errors that differ from element to element in value but agree in sign is one.
+TEST(Aggregates, NearlyEqualElementsCountOnce) {
+  ArithmeticModel model;
+  model.accumulation = Accumulation{};
+  const auto emulated = *make_emulated_arithmetic(model);
+  const auto tracked = make_tracked_arithmetic(model);
+  Tensor left = *Tensor::create(DType::f32, {1, 1}), right = *Tensor::create(DType::f32, {1, 512});
+  left.set_value(0, 1.0000001);
+  for (std::int64_t i = 0; i < 512; ++i)
+    right.set_value(i, (i % 2 == 0 ? 1 : -1) * (1 - static_cast<double>(1 + i % 3) * 0x1p-24));
+  const Value got = emulated->matmul(emulated->load(left), false, emulated->load(right), false);
+  const Value want = tracked->matmul(tracked->load(left), false, tracked->load(right), false);
+  Tensor result = *Tensor::create(DType::f32, {1, 512});
+  for (std::int64_t i = 0; i < 512; ++i) result.set_value(i, got.v[static_cast<std::size_t>(i)]);
+  Contract contract;
+  contract.order_known = true;
+  contract.store_rounds = false;
+  EXPECT_EQ(judge(result, want, contract, {}).verdict, Verdict::pass);
+}
+
 }  // namespace
 }  // namespace parity
