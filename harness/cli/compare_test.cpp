@@ -138,6 +138,10 @@ TEST_F(CompareTest, ANanInTheInputIsAnErrorOrAStatedChoice) {
   const ProgramRun allowed =
       parity(with_inputs({"run", "gemm", "--device", "cpu", "--path", "sequential_f32", "--nan", "allow"}));
   EXPECT_EQ(allowed.code, 0) << allowed.out << allowed.err;
+  // The repro line asks for the same thing.
+  const ProgramRun json = parity(with_inputs(
+      {"run", "gemm", "--device", "cpu", "--path", "sequential_f32", "--nan", "allow", "--json"}));
+  expect_holds(nlohmann::json::parse(json.out).at("repro").get<std::string>(), " --nan allow");
 }
 
 TEST_F(CompareTest, WithInputsTheFullContractDecides) {
