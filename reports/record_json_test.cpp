@@ -32,6 +32,10 @@ struct Counter {
     ++count;
   }
   void bits(const char*, std::uint64_t) { ++count; }
+  template <class T>
+  void sparse(const char*, const T&, const T& = {}) {
+    ++count;
+  }
 };
 template <class T>
 std::size_t named_fields() {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 
+#include "harness/numerics/value_shape.hpp"
 #include "harness/tensor/fill.hpp"
 
 namespace parity {
@@ -28,7 +29,7 @@ Extent extent_of(const Shape& shape) {
 }
 
 /// About `count` of 0..n-1: ends, tile borders, then seeded picks; sorted.
-std::vector<std::int64_t> pick(std::int64_t n, std::int64_t count, std::uint64_t seed) {
+std::vector<std::int64_t> choose(std::int64_t n, std::int64_t count, std::uint64_t seed) {
   std::set<std::int64_t> chosen;
   const auto add = [&](std::int64_t i) {
     if (i >= 0 && i < n && static_cast<std::int64_t>(chosen.size()) < count) chosen.insert(i);
@@ -45,7 +46,25 @@ std::vector<std::int64_t> pick(std::int64_t n, std::int64_t count, std::uint64_t
   return {chosen.begin(), chosen.end()};
 }
 
-/// The emulated output, stored, over all of it or the sub-problem of the given rows and columns.
+/// The sampled rows and columns of a whole output.
+Value pick(const Value& whole, const ReplaySample& sample) {
+  const auto count = [](const std::vector<std::int64_t>& chosen, std::int64_t all) {
+    return chosen.empty() ? all : static_cast<std::int64_t>(chosen.size());
+  };
+  const std::int64_t rows = count(sample.rows, whole.rows), cols = count(sample.cols, whole.cols);
+  std::vector<std::int64_t> places;
+  for (std::int64_t b = 0; b < whole.batch; ++b)
+    for (std::int64_t r = 0; r < rows; ++r)
+      for (std::int64_t c = 0; c < cols; ++c) {
+        const std::int64_t row = sample.rows.empty() ? r : sample.rows[static_cast<std::size_t>(r)];
+        const std::int64_t col = sample.cols.empty() ? c : sample.cols[static_cast<std::size_t>(c)];
+        places.push_back((b * whole.rows + row) * whole.cols + col);
+      }
+  return reshape(take_rows(reshape(whole, 1, whole.size(), 1), places), whole.batch, rows, cols);
+}
+
+/// The emulated output, stored, over all of it or the sub-problem of the given rows and columns. An op
+/// without independent rows and columns is evaluated whole.
 Result<Value> emulate(const CallResult& call, const ArithmeticModel& model, const ReplaySample& sample) {
   ArithmeticModel stored = model;
   stored.precision.store = call.got->dtype();
@@ -55,8 +74,10 @@ Result<Value> emulate(const CallResult& call, const ArithmeticModel& model, cons
   PortTensors ports = call.inputs;
   if (!sample.all()) {
     auto restricted = call.op->restrict_to(*call.attributes, call.inputs, sample.rows, sample.cols);
-    if (!restricted)
-      return fail(ErrorKind::unsupported, "the op has no independent rows and columns to take a sample of");
+    if (!restricted) {
+      auto whole = emulate(call, model, {});
+      return whole ? Result<Value>(pick(*whole, sample)) : whole;
+    }
     held = *std::move(restricted);
     for (std::size_t i = 0; i < ports.size(); ++i)
       if (ports[i] != nullptr) ports[i] = &held[i];
@@ -79,8 +100,8 @@ ReplaySample choose_sample(const Shape& shape, std::int64_t most, std::uint64_t 
   const auto side = static_cast<std::int64_t>(std::sqrt(static_cast<double>(per_batch)));
   ReplaySample sample;
   const std::int64_t rows = std::min(extent.rows, std::max<std::int64_t>(1, std::min(side, per_batch)));
-  sample.rows = pick(extent.rows, rows, seed);
-  sample.cols = pick(extent.cols, std::max<std::int64_t>(1, per_batch / rows), seed + 1);
+  sample.rows = choose(extent.rows, rows, seed);
+  sample.cols = choose(extent.cols, std::max<std::int64_t>(1, per_batch / rows), seed + 1);
   return sample;
 }
 
@@ -141,6 +162,16 @@ std::vector<bool> replay_single_elements(const CallResult& call, const std::vect
                                          const std::vector<std::int64_t>& elements) {
   const Extent extent = extent_of(call.got->shape());
   std::vector<bool> equal(elements.size(), false);
+  if (!call.op->restrict_to(*call.attributes, call.inputs, std::vector<std::int64_t>{0}, {})) {
+    for (const ArithmeticModel& model : models) {  // the whole output once, not once an element
+      const auto whole = emulate(call, model, {});
+      if (!whole) continue;
+      for (std::size_t i = 0; i < elements.size(); ++i)
+        if (same_number(whole->v[static_cast<std::size_t>(elements[i])], call.got->value(elements[i])))
+          equal[i] = true;
+    }
+    return equal;
+  }
   for (std::size_t i = 0; i < elements.size(); ++i) {
     const std::int64_t col = elements[i] % extent.cols;
     const std::int64_t row = elements[i] / extent.cols % extent.rows;

@@ -96,20 +96,24 @@ std::vector<Standardised> standardise(const std::vector<std::int64_t>& indices, 
   return result;
 }
 
-/// References this close, relative, count as copies of each other: four ulp of fp32. Saturated gates leave
-/// factors of 1 - k 2^-24 with small k; a row of their products with one number errs alike, not at random.
-constexpr double alike = 0x1p-21;
+/// References this close, relative, count as copies of each other: four ulp of fp32, or sixteen times denser
+/// than evenly spread. Saturated gates leave factors of 1 - k 2^-24 with small k; a row of their products
+/// with one number errs alike, not at random.
+double alike(std::size_t elements) {
+  return std::max(0x1p-21, 1 / (16 * static_cast<double>(elements)));
+}
 
 /// The sums again, with elements of (nearly) equal reference merged into their mean.
 WholeSums merged_sums(std::vector<Standardised> elements) {
   std::sort(elements.begin(), elements.end(),
             [](const Standardised& a, const Standardised& b) { return a.key < b.key; });
   WholeSums whole;
+  const double close = alike(elements.size());
   for (std::size_t i = 0; i < elements.size();) {
     ScopeSums group;
     double certain = 0;
     const double key = elements[i].key;
-    for (; i < elements.size() && elements[i].key - key <= alike; ++i) {
+    for (; i < elements.size() && elements[i].key - key <= close; ++i) {
       group.add({1, elements[i].z, elements[i].z_outward, elements[i].z_square});
       certain += elements[i].certain;
     }
