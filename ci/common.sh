@@ -5,7 +5,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/parity-ladder
 jobs=${PARITY_JOBS:-$(nproc)}
 
-say() { printf '== %s\n' "$*"; }
+say() { printf '== %4d s  %s\n' "$SECONDS" "$*"; }  # seconds since the script began
 die() { printf 'ci: %s\n' "$*" >&2; exit 5; }
 
 as_root() {

@@ -15,7 +15,7 @@
 namespace parity::cli {
 namespace {
 
-struct Options {
+struct CompareOptions {
   std::string got, want, op, settings, in, acc = "f32", model = "unknown", nan = "reject";
   std::vector<std::string> inputs;
   std::int64_t k = 0;
@@ -37,7 +37,7 @@ Result<void> reject_nan(const char* role, const Tensor& tensor) {
   return {};
 }
 
-Result<OutputRecord> judged(const Options& options, const Context& context, const Tensor& got,
+Result<OutputRecord> judged(const CompareOptions& options, const Context& context, const Tensor& got,
                             const std::optional<Tensor>& want) {
   const auto accumulate = parse_dtype(options.acc);
   if (!accumulate || !is_float(*accumulate))
@@ -68,7 +68,7 @@ Result<OutputRecord> judged(const Options& options, const Context& context, cons
   return measure_only(got, *want);
 }
 
-Record as_record(const Options& options, OutputRecord output) {
+Record as_record(const CompareOptions& options, OutputRecord output) {
   Record record;
   record.case_text = "compare --op " + options.op;
   record.stage = options.op;
@@ -82,7 +82,7 @@ Record as_record(const Options& options, OutputRecord output) {
 }
 
 /// With inputs and WANT both given: how WANT itself does under the same contract.
-void judge_want(const Options& options, const Context& context, const Tensor& want) {
+void judge_want(const CompareOptions& options, const Context& context, const Tensor& want) {
   auto record = judged(options, context, want, std::nullopt);
   if (!record) return complain("WANT itself: " + record.error().message);
   const Verdict verdict = record->judgement.verdict;
@@ -92,7 +92,7 @@ void judge_want(const Options& options, const Context& context, const Tensor& wa
     print("WANT does not hold the contract either: is it the result of these inputs?\n");
 }
 
-int run(const Context& context, const Options& options) {
+int run(const Context& context, const CompareOptions& options) {
   auto got = read_named("GOT", options.got);
   if (!got) return report(got.error());
   std::optional<Tensor> want;
@@ -120,7 +120,7 @@ int run(const Context& context, const Options& options) {
 }  // namespace
 
 void add_compare_command(CLI::App& app, Context& context) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CompareOptions>();
   CLI::App* command =
       app.add_subcommand("compare", "Judges a tensor computed elsewhere under a named op's contract");
   command->add_option("got", options->got, "The tensor to judge: FILE.npy or FILE.safetensors:TENSOR")

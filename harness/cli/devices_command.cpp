@@ -13,7 +13,7 @@
 namespace parity::cli {
 namespace {
 
-struct Options {
+struct DevicesOptions {
   std::vector<std::string> devices;
   bool json = false;
 };
@@ -85,7 +85,7 @@ nlohmann::ordered_json device_json(const Device& device) {
   return json;
 }
 
-int run(const Context& context, const Options& options) {
+int run(const Context& context, const DevicesOptions& options) {
   const BackendSet set =
       load_backends(context.ops, {}, context.backend_directory, backends_for(options.devices));
   const auto selected = select_devices(set, options.devices);
@@ -108,7 +108,7 @@ int run(const Context& context, const Options& options) {
 }  // namespace
 
 void add_devices_command(CLI::App& app, Context& context) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<DevicesOptions>();
   CLI::App* command =
       app.add_subcommand("devices", "What is here; per device its paths, and why a path is not legal");
   command

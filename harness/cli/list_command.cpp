@@ -14,7 +14,7 @@
 namespace parity::cli {
 namespace {
 
-struct Options {
+struct ListOptions {
   std::vector<std::string> filter;
   std::string suite;
   bool json = false;
@@ -84,7 +84,7 @@ struct NamedSuite {
   std::vector<std::string> cases;  ///< those that fit the filter
 };
 
-Result<std::vector<NamedSuite>> suites_of(const Context& context, const Options& options) {
+Result<std::vector<NamedSuite>> suites_of(const Context& context, const ListOptions& options) {
   std::vector<NamedSuite> suites;
   const auto add = [&](const std::string& name, std::string summary) -> Result<void> {
     auto cases = read_suite(name, context.stages);
@@ -161,7 +161,7 @@ Json json_of(const Context& context, const std::vector<const Stage*>& stages,
   return json;
 }
 
-int run(const Context& context, const Options& options) {
+int run(const Context& context, const ListOptions& options) {
   auto suites = suites_of(context, options);
   if (!suites) return report(suites.error());
   const BackendSet set = load_backends(context.ops, {}, context.backend_directory);
@@ -202,7 +202,7 @@ int run(const Context& context, const Options& options) {
 }  // namespace
 
 void add_list_command(CLI::App& app, Context& context) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ListOptions>();
   CLI::App* command = app.add_subcommand("list", "Rungs, cases, kernel paths and their contracts");
   command->add_option(
       "filter", options->filter,

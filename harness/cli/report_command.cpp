@@ -13,13 +13,13 @@
 namespace parity::cli {
 namespace {
 
-struct Options {
+struct ReportOptions {
   std::vector<std::string> files;
   std::string junit, markdown;
   bool each_case = false;
 };
 
-int run(const Options& options) {
+int run(const ReportOptions& options) {
   std::vector<Record> records;
   std::vector<std::string> missing;
   for (const std::string& file : options.files) {
@@ -55,7 +55,7 @@ int run(const Options& options) {
 }  // namespace
 
 void add_report_command(CLI::App& app, Context& context) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ReportOptions>();
   CLI::App* command =
       app.add_subcommand("report", "Records to a table, JUnit XML or Markdown; merges several files");
   command->add_option("records", options->files, "Files of records (records.jsonl)")->required();
