@@ -19,38 +19,6 @@ using Kind = AggregateFinding::Kind;
 constexpr std::array kinds{Kind::bias, Kind::magnitude, Kind::spread};
 constexpr double fewest = 4;  // elements a scope must have to say more than its elements do
 
-/// The elements of a scope, as indices with a stride that keeps the number of them within a million.
-std::vector<std::int64_t> members(const AggregateFinding& f, const Value& want, const Measurement& m) {
-  std::int64_t row = 0, rows = want.rows, column = 0, columns = want.cols, first = f.batch, batches = 1;
-  switch (f.scope) {
-    case Scope::row:
-      row = f.index, rows = 1;
-      break;
-    case Scope::column:
-      column = f.index, columns = 1;
-      break;
-    case Scope::tile:
-      row = f.index / m.tile_columns * Measurement::tile;
-      column = f.index % m.tile_columns * Measurement::tile;
-      rows = std::min(Measurement::tile, want.rows - row);
-      columns = std::min(Measurement::tile, want.cols - column);
-      break;
-    case Scope::tensor:
-      first = 0, batches = want.batch;
-      break;
-  }
-  const std::int64_t total = rows * columns * batches;
-  constexpr std::int64_t most = 1 << 20;
-  const std::int64_t step = (total + most - 1) / most;
-  std::vector<std::int64_t> result;
-  result.reserve(static_cast<std::size_t>(total / step + 1));
-  for (std::int64_t i = 0; i < total; i += step) {
-    const std::int64_t c = i % columns, r = i / columns % rows, b = i / columns / rows;
-    result.push_back(((first + b) * want.rows + row + r) * want.cols + column + c);
-  }
-  return result;
-}
-
 struct Standardised {
   double key, z, z_outward, z_square, certain;
 };
@@ -149,6 +117,38 @@ std::optional<AggregateFinding> worst_of(const ScopeSums& sums, Scope scope, std
 
 }  // namespace
 
+std::vector<std::int64_t> elements_of(const AggregateFinding& f, const Value& want, const Measurement& m,
+                                      std::int64_t most) {
+  std::int64_t row = 0, rows = want.rows, column = 0, columns = want.cols, first = f.batch, batches = 1;
+  switch (f.scope) {
+    case Scope::row:
+      row = f.index, rows = 1;
+      break;
+    case Scope::column:
+      column = f.index, columns = 1;
+      break;
+    case Scope::tile:
+      row = f.index / m.tile_columns * Measurement::tile;
+      column = f.index % m.tile_columns * Measurement::tile;
+      rows = std::min(Measurement::tile, want.rows - row);
+      columns = std::min(Measurement::tile, want.cols - column);
+      break;
+    case Scope::tensor:
+      first = 0, batches = want.batch;
+      break;
+  }
+  const std::int64_t total = rows * columns * batches;
+  // Odd, so that no column is stepped over.
+  const std::int64_t step = total <= most ? 1 : ((total + most - 1) / most) | 1;
+  std::vector<std::int64_t> result;
+  result.reserve(static_cast<std::size_t>(total / step + 1));
+  for (std::int64_t i = 0; i < total; i += step) {
+    const std::int64_t c = i % columns, r = i / columns % rows, b = i / columns / rows;
+    result.push_back(((first + b) * want.rows + row + r) * want.cols + column + c);
+  }
+  return result;
+}
+
 double deviate(const ScopeSums& sums, AggregateFinding::Kind kind) {
   const double n = sums.count;
   if (n < 1) return 0;
@@ -196,7 +196,8 @@ AggregateReport aggregate_report(const Measurement& m, const Tensor& got, const 
   constexpr std::size_t most = 64;
   for (const AggregateFinding& candidate : candidates) {
     if (report.findings.size() == most) break;
-    const WholeSums whole = merged_sums(standardise(members(candidate, want, m), reader, kernel));
+    const WholeSums whole =
+        merged_sums(standardise(elements_of(candidate, want, m, 1 << 20), reader, kernel));
     ScopeSums sums = whole.sums;
     sums.z = beyond(sums.z, whole.certain);
     sums.z_outward = beyond(sums.z_outward, whole.certain);

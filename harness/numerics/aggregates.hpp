@@ -32,6 +32,10 @@ struct AggregateReport {
   double worst = 0;                        ///< largest deviate that stands
 };
 
+/// The elements of a finding's scope, row-major indices; evenly thinned to about `most`.
+std::vector<std::int64_t> elements_of(const AggregateFinding& finding, const Value& want,
+                                      const Measurement& measurement, std::int64_t most);
+
 /// Tests every scope of a measurement. z is standardised with the inflated variances of
 /// aggregate_inflation(). Elements whose references are equal (or differ by a power of two) may be copies of
 /// one computation, rounding errors included (identical tokens, constant columns): a scope beyond the

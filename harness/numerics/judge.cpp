@@ -97,6 +97,19 @@ void judge_replay(const ReplayResult& replay, Opinion& opinion) {
                                          replay.compared - replay.equal, replay.compared, replay.model));
 }
 
+/// Rounding errors of structured data need not behave like noise (a row of products with one number). Where a
+/// path follows a confirmed model and the sample has its bits, a finding whose own elements have them too is
+/// what a healthy device computes.
+void explain_by_bits(const Measurement& m, const Value& want, const ReplayResult& replay,
+                     const ReplayElements& replay_elements, std::vector<AggregateFinding>& findings) {
+  constexpr std::int64_t most = 512;
+  if (!replay.confirmed || !replay.all_equal() || !replay_elements) return;
+  std::erase_if(findings, [&](const AggregateFinding& finding) {
+    const std::vector<bool> equal = replay_elements(elements_of(finding, want, m, most));
+    return !equal.empty() && std::count(equal.begin(), equal.end(), false) == 0;
+  });
+}
+
 void judge_aggregates(const Measurement& m, bool replay_explains, Judgement& judgement, Opinion& opinion) {
   if (judgement.aggregates.empty() || replay_explains) return;
   const AggregateFinding& worst = judgement.aggregates.front();
@@ -164,6 +177,7 @@ Judgement judge(const Tensor& got, const Value& want, const Contract& contract, 
   if (!exact) {
     AggregateReport report = aggregate_report(m, got, want, contract);
     judgement.aggregates = std::move(report.findings);
+    if (!replay_explains) explain_by_bits(m, want, replay, replay_elements, judgement.aggregates);
     judgement.worst_aggregate = report.worst;
     judge_aggregates(m, replay_explains, judgement, opinion);
     locate_by_aggregates(m, want, judgement);

@@ -49,9 +49,10 @@ struct Judgement {
 /// - `replay_elements(indices)`, if given, replays single elements (true: equal bits) to decide suspects, up
 /// to
 ///   Measurement::suspect_limit of them.
-/// - Aggregate findings that nothing explains: fail.
-/// A reference without bounds under a contract that needs them, or mostly zeros where the contract limits
-/// them: untrusted. A size that differs from the reference's: fail. No elements: pass with elements == 0.
+/// - Aggregate findings that nothing explains (equal bits of a confirmed model over the finding's elements
+/// do): fail. A reference without bounds under a contract that needs them, or mostly zeros where the contract
+/// limits them: untrusted. A size that differs from the reference's: fail. No elements: pass with elements ==
+/// 0.
 Judgement judge(
     const Tensor& got, const Value& want, const Contract& contract, const ReplayResult& replay,
     const std::function<std::vector<bool>(const std::vector<std::int64_t>&)>& replay_elements = {});
