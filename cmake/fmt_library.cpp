@@ -1,6 +1,6 @@
-// The one translation unit that compiles fmt's functions. Header-only use compiles them in every file that formats
-// something, which is most of the build's time; the distributions' shared libfmt would have to travel with the
-// program.
+// The one translation unit that compiles fmt's functions. Header-only use compiles them in every file that
+// formats something, which is most of the build's time; the distributions' shared libfmt would have to travel
+// with the program.
 #ifndef FMT_HEADER_ONLY
 #include <fmt/format-inl.h>
 

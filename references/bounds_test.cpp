@@ -31,7 +31,8 @@ Tensor hard_gates(const Shape& shape, std::uint64_t seed) {
                seed);
 }
 Tensor hard_numbers(const Shape& shape, std::uint64_t seed) {
-  return drawn(shape, {0, 1, -1, 1.0000001, 1e-25, -1e-25, 1.2e-38, 3e-39, 300, -70000, 1e12, -1e12, 1e-3}, seed);
+  return drawn(shape, {0, 1, -1, 1.0000001, 1e-25, -1e-25, 1.2e-38, 3e-39, 300, -70000, 1e12, -1e12, 1e-3},
+               seed);
 }
 /// What sigmoid and tanh give, the ends included.
 Tensor gate_values(const Shape& shape, std::uint64_t seed, bool is_signed) {
