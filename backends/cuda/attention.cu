@@ -193,24 +193,28 @@ unsigned blocks_for(int64_t count) {
   return static_cast<unsigned>(count < (1 << 20) ? count : 1 << 20);  // the kernels stride over the rest
 }
 
+/// Dynamic shared memory for `count` floats: whole groups of four, for nvcc reads chains over them in vectors
+/// and lets the last vector reach past the end.
+std::size_t shared_floats(int64_t count) {
+  return static_cast<std::size_t>((count + 3) / 4 * 4) * sizeof(float);
+}
+
 }  // namespace
 
 cudaError_t launch(const Attention& p, cudaStream_t stream) {
   const int64_t queries = p.in.count * p.in.heads;
   if (queries == 0) return cudaSuccess;
-  const auto shared = static_cast<std::size_t>(p.in.seq) * sizeof(float);
-  attention_kernel<<<blocks_for(queries), row_lanes, shared, stream>>>(p);
+  attention_kernel<<<blocks_for(queries), row_lanes, shared_floats(p.in.seq), stream>>>(p);
   return cudaGetLastError();
 }
 
 cudaError_t launch(const AttentionBackward& p, cudaStream_t stream) {
   const int64_t queries = p.in.count * p.in.heads;
   if (queries == 0) return cudaSuccess;
-  const auto scores = 2 * static_cast<std::size_t>(p.in.seq) * sizeof(float);
-  attention_query_gradient<<<blocks_for(queries), row_lanes, scores, stream>>>(p);
+  attention_query_gradient<<<blocks_for(queries), row_lanes, shared_floats(2 * p.in.seq), stream>>>(p);
   if (const cudaError_t error = cudaGetLastError(); error != cudaSuccess) return error;
-  const auto columns = 2 * static_cast<std::size_t>(p.in.size) * sizeof(float);
-  attention_key_gradient<<<blocks_for(p.in.count * p.in.kv_heads), row_lanes, columns, stream>>>(p);
+  attention_key_gradient<<<blocks_for(p.in.count * p.in.kv_heads), row_lanes, shared_floats(2 * p.in.size),
+                           stream>>>(p);
   return cudaGetLastError();
 }
 
