@@ -41,7 +41,7 @@ struct AccumulationError {
   double systematic_relative = 0;  ///< of |y| (truncating conversion to the multiply format)
   double mean_relative = 0;        ///< of y (the same conversion)
   double flush_inputs_below = 0;   ///< inputs below it may be read as zero; 0: none
-  // Truncating adders (multi_term, or perhaps one): see truncation_loss() in tracked_matmul.cpp.
+  // Truncating adders (multi_term, or perhaps one): see truncation_loss() in stretch_rounding.cpp.
   bool truncates = false;
   bool perhaps_truncates =
       false;             ///< bias anywhere between none and the derived one: `systematic`, not `mean`

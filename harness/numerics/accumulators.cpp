@@ -2,8 +2,30 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 namespace parity {
+namespace {
+
+using Bytes __attribute__((vector_size(32))) = std::uint8_t;
+
+/// How many of 256 bytes are `value`.
+std::int64_t equal_to(std::uint8_t value, const std::array<std::uint8_t, 256>& bytes) {
+  Bytes wanted{}, equal{};
+  wanted += value;
+  for (std::size_t at = 0; at < bytes.size(); at += sizeof(Bytes)) {
+    Bytes here;
+    std::memcpy(&here, bytes.data() + at, sizeof(Bytes));
+    equal -= reinterpret_cast<Bytes>(here == wanted);
+  }
+  using Words __attribute__((vector_size(32))) = std::uint64_t;
+  const auto words = reinterpret_cast<Words>(equal);  // of bytes up to 8: four words would overflow one
+  constexpr std::uint64_t ones = 0x0101010101010101;
+  return static_cast<std::int64_t>(((words[0] + words[1]) * ones >> 56) +
+                                   ((words[2] + words[3]) * ones >> 56));
+}
+
+}  // namespace
 
 void WorstList::offer(const WorstElement& element) {
   const auto worse_than = [](const WorstElement& a, const WorstElement& b) {
@@ -30,21 +52,28 @@ void UlpHistogram::add(const double* ulps, std::size_t count) {
 }
 
 void UlpHistogram::count(const std::int32_t* bin, std::size_t count) {
-  for (std::size_t i = 0; i < count; ++i) ++counts_[static_cast<std::size_t>(bin[i])][i % ways];
+  constexpr std::size_t chunk = 256;
+  for (std::size_t start = 0; start < count; start += chunk) {
+    const std::size_t n = std::min(chunk, count - start);
+    alignas(Bytes) std::array<std::uint8_t, chunk> bins_of;
+    bins_of.fill(UINT8_MAX);                           // the places beyond the end
+    std::uint8_t above_zero = UINT8_MAX, highest = 0;  // less one, so that zero counts as the largest
+    for (std::size_t i = 0; i < n; ++i) {
+      const auto b = static_cast<std::uint8_t>(bin[start + i]);
+      const auto below = static_cast<std::uint8_t>(b - 1);
+      bins_of[i] = b;
+      above_zero = std::min(above_zero, below);
+      highest = std::max(highest, b);
+    }
+    counts_[0] += equal_to(0, bins_of);
+    for (std::size_t b = above_zero + 1U; b <= highest; ++b) {
+      counts_[b] += equal_to(static_cast<std::uint8_t>(b), bins_of);
+    }
+  }
 }
 
 void UlpHistogram::add(const UlpHistogram& other) {
-  for (std::size_t b = 0; b < bins; ++b) {
-    for (std::size_t l = 0; l < ways; ++l) counts_[b][l] += other.counts_[b][l];
-  }
-}
-
-std::array<std::int64_t, UlpHistogram::bins> UlpHistogram::totals() const {
-  std::array<std::int64_t, bins> result{};
-  for (std::size_t b = 0; b < bins; ++b) {
-    for (const std::int64_t n : counts_[b]) result[b] += n;
-  }
-  return result;
+  for (std::size_t b = 0; b < bins; ++b) counts_[b] += other.counts_[b];
 }
 
 double VectorSums::cosine() const {

@@ -23,8 +23,8 @@ class WorstList {
   std::vector<WorstElement> list_;  // sorted, worst first
 };
 
-/// The histogram of ErrorStatistics::ulp_histogram. Eight counters a bin, so that equal neighbours do not
-/// wait for each other.
+/// The histogram of ErrorStatistics::ulp_histogram. Elements are counted some hundred at a time, one bin of
+/// those that occur after the other: neighbours have few.
 class UlpHistogram {
  public:
   static constexpr std::size_t bins = 49;
@@ -32,11 +32,10 @@ class UlpHistogram {
   /// Elements whose bins are known.
   void count(const std::int32_t* bin, std::size_t count);
   void add(const UlpHistogram& other);
-  std::array<std::int64_t, bins> totals() const;
+  const std::array<std::int64_t, bins>& totals() const { return counts_; }
 
  private:
-  static constexpr std::size_t ways = 8;
-  std::array<std::array<std::int64_t, ways>, bins> counts_{};
+  std::array<std::int64_t, bins> counts_{};
 };
 
 /// What a cosine needs.

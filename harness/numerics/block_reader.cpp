@@ -116,7 +116,10 @@ ElementRun BlockReader::run(ElementBlock& block, std::int64_t index, std::size_t
     load_got(block.got, index, count);
     run.got = block.got;
   }
-  run.offsets = offsets || any_nonzero(run.mean, count) || any_nonzero(run.systematic, count);
+  const auto has = [&](const std::vector<double>& array, const double* from) {
+    return !array.empty() && !bits_only_ && any_nonzero(from, count);
+  };
+  run.offsets = offsets || has(want_.mean, run.mean) || has(want_.systematic, run.systematic);
   return run;
 }
 

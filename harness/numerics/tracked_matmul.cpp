@@ -1,13 +1,13 @@
 #include "harness/numerics/tracked_matmul.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 
 #include "harness/numerics/accumulation_error.hpp"
 #include "harness/numerics/flushed_inputs.hpp"
 #include "harness/numerics/matrix_product.hpp"
 #include "harness/numerics/scaled_operand.hpp"
+#include "harness/numerics/stretch_rounding.hpp"
 #include "harness/numerics/value_access.hpp"
 
 namespace parity {
@@ -16,6 +16,7 @@ namespace {
 constexpr std::int64_t tile_rows = 128;
 constexpr std::int64_t tile_cols = 512;
 constexpr double fp64_unit = 0x1p-53;
+constexpr double binade_square = 0.541;  // of 4^floor(log2 |s|) / s^2: 3 / (8 ln 2)
 
 /// One batch entry: operands, their fp32 magnitudes and squares, and where the results go.
 struct Problem {
@@ -40,110 +41,6 @@ struct Workspace {
 struct Tile {
   std::int64_t row, col, rows, cols, leading;
 };
-
-/// Mean of sgn(s) 2^floor(log2 |s|) over s uniform in [s0, s1]. The integral from 0 to x = 2^J m is
-/// sum_{j<J} 4^j + 4^J (m - 1) = 4^J (m - 2/3).
-double mean_binade(double s0, double s1) {
-  const double difference = s1 - s0;
-  const double middle = 0.5 * (s0 + s1);
-  const auto integral = [](double x) {
-    const double p = binade(x);
-    return p * (std::fabs(x) - p * (2.0 / 3));
-  };
-  const double across = (integral(s1) - integral(s0)) / difference;
-  return std::fabs(difference) > 1e-4 * std::fabs(middle) ? across : std::copysign(binade(middle), middle);
-}
-
-/// Mean of 4^floor(log2 |s|) over s uniform in [s0, s1]; the integral is sgn(x) 8^J (m - 6/7).
-double mean_binade_square(double s0, double s1) {
-  const double difference = s1 - s0;
-  const double middle = 0.5 * (s0 + s1);
-  const auto integral = [](double x) {
-    const double p = binade(x);
-    return std::copysign(p * p * (std::fabs(x) - p * (6.0 / 7)), x);
-  };
-  const double across = (integral(s1) - integral(s0)) / difference;
-  const double near = binade(middle) * binade(middle);
-  return std::fabs(difference) > 1e-4 * std::fabs(middle) ? across : near;
-}
-
-constexpr double binade_mean = 0.721;    // of 2^floor(log2 |s|) / |s|: 1 / (2 ln 2)
-constexpr double binade_square = 0.541;  // of its square: 3 / (8 ln 2)
-
-/// What truncation does along one stretch of a multi-term adder's chain.
-///
-/// A step ends with its sum s cut to the spacing 2u B, B = 2^floor(log2 |s|), from a grid `finest`: the
-/// coarser of the grid terms were aligned to (2^-F q, q = 2^emax ~ the larger of the previous sum's and the
-/// products' binade) and the last bit of the smallest product of a step. The mean loss toward zero is u B (1
-/// - finest / (2u B)). The sums are not known one by one. Given the stretch's ends they are a bridge: a line
-/// from s0 to s1 plus noise of variance V t (1-t). So
-///   - the expected loss is that of the line, sampled in the middle of the steps;
-///   - since B is 0.72 |s| on average, the noise adds the variance of its integral, (steps u 0.72)^2 V/12;
-///   - where the noise w = sqrt(V/6) blurs where the line crosses powers of two, the deviation of B from 0.72
-///   |s|
-///     (variance 0.021 s^2 over a binade) is known only up to a share w/|s|.
-/// Products: one is cut where it reaches below the grid: a share that falls with the products' size over
-/// q 2^(product_bits - F). A cut product loses half a grid step toward zero on average: grid/2 * (positive
-/// minus negative products). That count is estimated from D: K D/M when all have one sign, its regression K
-/// D/M * M^2/(K V) when signs are mixed. What the estimate misses is at most the second moment, grid^2/3 a
-/// product (grid^2/12 when the sign is known). Where few large products carry the sum (M^2 << K V), whole
-/// steps lie below the grid and lose nothing: the loss lies anywhere between none and the derived one.
-struct Loss {
-  double mean = 0;
-  double systematic = 0;
-  double variance = 0;
-};
-Loss truncation_loss(const AccumulationError& error, const Stretch& stretch, double s0, double s1,
-                     double squares, double magnitudes) {
-  const double difference = s1 - s0;
-  const double terms = static_cast<double>(stretch.end - stretch.begin);
-  const double chains = std::max(stretch.chains, 1.0);
-  const double steps = stretch.steps / chains;
-  if (stretch.chains > 0) {
-    s0 = 0;
-    s1 = difference / chains;
-  }
-  const double half_step = 0.5 * (s1 - s0) / std::max(steps, 1.0);
-  const double noise = std::sqrt(squares / chains / 6);
-  const double along = std::sqrt((s0 * s0 + s0 * s1 + s1 * s1) / 3);
-  const double size = std::sqrt(squares / terms);
-  const double sum_binade = mean_binade(s0 + half_step, s1 + half_step);
-  const double blur = binade_mean * noise;
-  const double typical = std::sqrt(sum_binade * sum_binade + blur * blur);
-  const double before = mean_binade(s0 - half_step, s1 - half_step);
-  const double q = std::max(std::sqrt(before * before + blur * blur), 1.3 * size);
-  const double grid = error.term_grid * q;
-
-  const auto kept_of = [&](double finest) {
-    return typical > 0 ? std::max(1 - finest / (2 * error.unit * typical), 0.0) : 0;
-  };
-  const double last_bit = 0.05 * size * std::ldexp(1.0, -error.product_bits);
-  const double kept = kept_of(error.perhaps_truncates ? 0 : grid);
-  const double kept_at_least = error.perhaps_truncates ? kept : kept_of(std::max(grid, last_bit));
-  const double each = steps * error.unit * kept;
-  Loss loss;
-  loss.mean = -0.5 * (kept + kept_at_least) * chains * steps * error.unit * sum_binade;
-  loss.systematic = 0.5 * (kept - kept_at_least) * chains * steps * error.unit * std::fabs(sum_binade);
-  loss.variance =
-      chains * each * each *
-      (binade_mean * binade_mean * squares / chains / 12 + 0.021 * along * std::min(along, noise));
-  if (magnitudes > 0 && squares > 0) {
-    const double regression = std::min(1.0, magnitudes * magnitudes / (terms * squares));
-    const double doubt = 0.5 * std::max(1 - regression / 0.3, 0.0);
-    const double top = 1.7 + 2 * doubt * (0.55 * terms / std::max(stretch.steps, 1.0) - 1.7);
-    const double q_square = before * before + blur * blur + std::max(top, 1.7) * size * size;
-    const double grid_square = error.term_grid * error.term_grid * q_square;
-    const double reach = grid * std::ldexp(1.0, error.product_bits);
-    const double share = reach / (reach + 0.8 * size);
-    const double one_sided = std::min(1.0, std::fabs(difference) / magnitudes);
-    const double count = terms * one_sided * (regression + (1 - regression) * one_sided);
-    loss.mean -= std::copysign(0.5 * grid * share * count, difference);
-    loss.variance += grid_square * share * terms * (1.0 / 3 - one_sided * one_sided / 4);
-    loss.systematic += doubt * std::fabs(loss.mean);
-    loss.mean *= 1 - doubt;
-  }
-  return loss;
-}
 
 /// Sums of magnitudes of the whole reduction into `hard` (still without factors).
 void sum_magnitudes(const Problem& p, const Tile& tile, Workspace& work) {
@@ -172,59 +69,19 @@ void add_stretch(const Problem& p, const Tile& tile, const Stretch& stretch, Wor
   multiply(p.scaled_a.squares().block(tile.row, stretch.begin, tile.rows, n),
            p.scaled_b.squares().block(stretch.begin, tile.col, n, tile.cols), work.scaled.data(), tile.cols,
            false);
-  const ScaledMargin margin = scaled_margin(n);
-  // The fp64 reference rounds as well, in an order of its own: K (y^2/3 + V/6), see finish() for y^2.
-  const double reference = binade_square * fp64_unit * fp64_unit / 3 * static_cast<double>(p.terms);
-  const double on_path = error.spread * stretch.path;
-  const double on_squares =
-      error.spread * binade_square * (stretch.path * stretch.path_noise + stretch.squares) +
-      error.product_spread + reference / 6;
-  const double half_step = stretch.path > 0 ? 0.5 / stretch.path : 0;
   // Truncated chains of several parts in one stretch: their totals are rounded to nearest like any sum.
   const bool own_chain = error.combines_parts && stretch.chains == 0;
   const double on_total = error.unit * error.unit / 3;
-  const double share = static_cast<double>(n) / static_cast<double>(p.terms);
+  const StretchRounding stretch_rounding(error, stretch, p.terms);
   for (std::int64_t i = 0; i < tile.rows; ++i) {
     const std::int64_t at = (tile.row + i) * tile.leading + tile.col;
-    const double row = p.scaled_a.unscale[static_cast<std::size_t>(tile.row + i)];
-    const double* cols = p.scaled_b.unscale.data() + tile.col;
-    const double* product = work.product.data() + i * tile.cols;
-    float* scaled = work.scaled.data() + i * tile.cols;
     double* v = p.v + at;
     double* variance = p.variance + at;
     double* chain = own_chain ? work.chain.data() + i * tile.cols : v;
-    if (error.truncates) {
-      for (std::int64_t j = 0; j < tile.cols; ++j) {
-        const double unscale = row * cols[j];
-        const double squares = (scaled[j] * margin.relative + margin.absolute) * unscale * unscale;
-        const Loss loss =
-            truncation_loss(error, stretch, chain[j], chain[j] + product[j], squares, p.hard[at + j] * share);
-        variance[j] += loss.variance;
-        p.systematic[at + j] += loss.systematic + (error.perhaps_truncates ? std::fabs(loss.mean) : 0);
-        p.mean[at + j] += error.perhaps_truncates ? 0 : loss.mean;
-      }
-    }
-    for (std::int64_t j = 0; j < tile.cols; ++j) {
-      const double unscale = row * cols[j];
-      const double squares = (scaled[j] * margin.relative + margin.absolute) * unscale * unscale;
-      const double s0 = chain[j];
-      const double d = product[j];
-      const double s1 = s0 + d;
-      chain[j] = s1;
-      variance[j] +=
-          on_path * mean_binade_square(s0 + half_step * d, s1 + half_step * d) + on_squares * squares;
-    }
-    if (stretch.difference > 0 || stretch.tree > 0) {
-      const double on_chains = error.spread * 3 * stretch.difference;
-      const double on_tree = error.spread * stretch.tree;
-      const double chains = std::max(stretch.chains, 1.0);
-      for (std::int64_t j = 0; j < tile.cols; ++j) {
-        const double share_of_d = product[j] / chains;
-        const double nodes = binade(product[j]);
-        variance[j] +=
-            on_chains * chains * chains * mean_binade_square(0, share_of_d) + on_tree * nodes * nodes;
-      }
-    }
+    stretch_rounding.add({tile.cols, work.product.data() + i * tile.cols, work.scaled.data() + i * tile.cols,
+                          p.scaled_a.unscale[static_cast<std::size_t>(tile.row + i)],
+                          p.scaled_b.unscale.data() + tile.col, p.hard + at, chain, variance, p.mean + at,
+                          p.systematic + at});
     if (own_chain && stretch.ends_part) {
       for (std::int64_t j = 0; j < tile.cols; ++j) {
         v[j] += chain[j];
