@@ -35,8 +35,7 @@ class ExactArithmetic final : public Arithmetic {
   Value load(const Tensor& tensor) override { return load_value(tensor); }
 
   Value matmul(const Value& a, bool transpose_a, const Value& b, bool transpose_b) override {
-    Value c =
-        make_value(std::max(a.batch, b.batch), transpose_a ? a.cols : a.rows, transpose_b ? b.rows : b.cols);
+    Value c = make_value(common_batch(a, b), transpose_a ? a.cols : a.rows, transpose_b ? b.rows : b.cols);
     const auto one = [&](std::int64_t batch) {
       multiply(view(a, a.v, batch, transpose_a), view(b, b.v, batch, transpose_b),
                c.v.data() + batch * c.rows * c.cols, c.cols, true);  // c.v is zero already

@@ -46,6 +46,22 @@ void judge_non_finite(const Measurement& m, const Value& want, Opinion& opinion)
   }
 }
 
+bool all_zero(const Tensor& got) {
+  for (std::int64_t i = 0; i < got.elements(); ++i)
+    if (got.value(i) != 0) return false;
+  return true;
+}
+
+/// Zeros throughout where the reference has none such: a result that nobody computed, a gradient that never
+/// arrived. Within the bounds they are no fault (what underflows).
+void judge_zeros(const Tensor& got, const Measurement& m, Opinion& opinion) {
+  const ErrorStatistics& s = m.statistics;
+  if (s.outside_hard == 0 || s.norm_ratio != 0 || s.zeros_want == s.elements || !all_zero(got)) return;
+  opinion.add(Verdict::fail,
+              fmt::format("all {} elements are zero, {} of them beyond the hard bound: never computed",
+                          s.elements, s.outside_hard));
+}
+
 /// What is outside its bounds besides what has a reason of its own already.
 void judge_elements(const Measurement& m, const Value& want, const Contract& contract,
                     const ReplayResult& replay, Opinion& opinion) {
@@ -171,6 +187,7 @@ Judgement judge(const Tensor& got, const Value& want, const Contract& contract, 
   judgement.location = locate(m.wrong);
   const bool replay_explains = replay.all_equal() && replay.compared == m.statistics.elements;
   judge_non_finite(m, want, opinion);
+  judge_zeros(got, m, opinion);
   judge_elements(m, want, contract, replay, opinion);
   judge_suspects(m, contract, replay, replay_explains, replay_elements, opinion);
   judge_replay(replay, opinion);

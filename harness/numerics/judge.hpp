@@ -40,6 +40,7 @@ struct Judgement {
 /// the tracked value before the store rounding.
 /// - Beyond the hard bound, NaN or Inf not in the reference, a reference NaN missing, an element never
 /// written: fail.
+/// - All zero, and that beyond the hard bound: fail, said first (a gradient that is not there).
 /// - Outside the expected spread, inside the hard bound: suspect; pass when the replay gives the same bits;
 /// fail
 ///   when a known order (contract.order_known or replay.confirmed) does not.

@@ -52,6 +52,17 @@ TEST(Judge, IntervalOnTheOutputGrid) {
   EXPECT_EQ(known.verdict(-1 - ulp), Verdict::fail);
 }
 
+TEST(Judge, ZerosThroughoutAreNamedWhereTheyAreBeyondTheBound) {
+  const One lost(DType::f32, 1e-6, 1e-9, 1e-10);
+  const Judgement judgement = lost.of(0);
+  EXPECT_EQ(judgement.verdict, Verdict::fail);
+  EXPECT_EQ(judgement.reasons.front(),
+            "all 1 elements are zero, 1 of them beyond the hard bound: never computed");
+  EXPECT_EQ(lost.of(1.1e-6).reasons.front().find("all"), std::string::npos);
+  EXPECT_EQ(One(DType::f32, 1e-6, 1e-5, 1e-6).verdict(0), Verdict::pass);  // what underflows
+  EXPECT_EQ(One(DType::f32, 0, 0, 0).verdict(0), Verdict::pass);
+}
+
 TEST(Judge, SuspectBetweenSpreadAndHardBound) {
   const One x(DType::f32, 1000, 1, 0.01);
   const double lambda = spread_multiplier(1, x.contract);

@@ -191,7 +191,7 @@ class TrackedArithmetic final : public Arithmetic {
     const double steepest = lipschitz(function, x.v, x.hard);
     const double slope = derivative(function, x.v);
     y.hard = through(steepest, x.hard);
-    y.systematic = through(std::min(steepest, lipschitz(function, x.v, x.systematic)), x.systematic);
+    y.systematic = std::min(y.hard, through(lipschitz(function, x.v, x.systematic), x.systematic));
     y.mean = through(slope, x.mean);
     // At a kink the slope is that of one side; the steeper side within reach covers both.
     y.variance = through(std::pow(function == Function::relu ? steepest : slope, 2), x.variance);

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "harness/numerics/arithmetic_testing.hpp"
+#include "harness/numerics/tracked_element.hpp"
 
 namespace parity {
 namespace {
@@ -296,6 +297,29 @@ TEST(Tracked, EmptyDimensions) {
   const Value zeros = track(model, make_tensor(DType::f32, {2, 0}), make_tensor(DType::f32, {0, 2}));
   EXPECT_EQ(zeros.v, std::vector<double>(4, 0));
   EXPECT_EQ(emulate(model, make_tensor(DType::f32, {2, 0}), make_tensor(DType::f32, {0, 2})).v, zeros.v);
+}
+
+TEST(Tracked, SumsOfNoRowsAreNone) {
+  const ArithmeticModel model = model_of(DType::f32, DType::f32, {});
+  const auto exact = make_exact_arithmetic(), tracked = make_tracked_arithmetic(model);
+  const auto emulated = make_emulated_arithmetic(model);
+  for (Arithmetic* arithmetic : {exact.get(), tracked.get(), emulated->get()}) {
+    const Value none = arithmetic->load(make_tensor(DType::f32, {0, 5}));
+    EXPECT_EQ(arithmetic->row_dot(none, nullptr).size(), 0);
+    EXPECT_EQ(arithmetic->row_dot(none, &none).size(), 0);
+  }
+}
+
+// sqrt moves [v - h, v + h] to [sqrt(v - h), sqrt(v + h)] and no farther, also where the slope is infinite:
+// a sum of squares that underflow is no larger an error than its own root.
+TEST(Tracked, RootsNearZeroKeepTheImageOfTheInterval) {
+  for (const double v : {0.0, 1e-76, 1e-46, 1e-40, 1.0})
+    for (const double h : {1e-80, 1e-44, 1e-40, 1e-3}) {
+      const double up = std::sqrt(v + h) - std::sqrt(v),
+                   down = std::sqrt(v) - std::sqrt(std::max(v - h, 0.0));
+      const double reach = h * lipschitz(Function::sqrt, v, h);  // beside what the differences cancel
+      EXPECT_NEAR(reach, std::max(up, down), 1e-12 * reach + 1e-15 * std::sqrt(v)) << v << " " << h;
+    }
 }
 
 }  // namespace

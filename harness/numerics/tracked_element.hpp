@@ -93,7 +93,7 @@ class ScratchRounding {
   double unit_ = 0, eta_ = 0, flushed_ = 0;
 };
 
-/// Largest |f'| over [v - h, v + h].
+/// h times this is how far f moves, at most, over [v - h, v + h]: the largest |f'| there, or less.
 inline double lipschitz(Function function, double v, double h) {
   switch (function) {
     case Function::identity:
@@ -115,10 +115,11 @@ inline double lipschitz(Function function, double v, double h) {
     case Function::log:
       return v > h ? 1 / (v - h) : HUGE_VAL;
     case Function::sqrt: {
-      // |sqrt(y) - sqrt(v)| = |y - v| / (sqrt(y) + sqrt(v)), also where the slope is infinite.
-      const double roots = std::sqrt(std::max(v - h, 0.0)) + std::sqrt(std::max(v, 0.0));
-      if (roots > 0) return 1 / roots;
-      return h > 0 ? 1 / std::sqrt(h) : HUGE_VAL;
+      // Chords, for the slope is infinite at zero: |sqrt(y) - sqrt(v)| = |y - v| / (sqrt(y) + sqrt(v)).
+      // Upward the longest chord is taken to its end, downward to zero at the farthest.
+      const double root = std::sqrt(std::max(v, 0.0));
+      if (v >= h) return root > 0 ? 1 / (std::sqrt(v - h) + root) : HUGE_VAL;
+      return std::max(1 / (std::sqrt(std::max(v + h, 0.0)) + root), root / h);
     }
     case Function::inverse_sqrt:
       return v > h ? 0.5 / ((v - h) * std::sqrt(v - h)) : HUGE_VAL;

@@ -187,8 +187,7 @@ void run(const AccumulationError& error, MatrixView<double> a, MatrixView<double
 
 Value tracked_matmul(const ArithmeticModel& model, const Value& a, bool transpose_a, const Value& b,
                      bool transpose_b) {
-  Value c =
-      make_value(std::max(a.batch, b.batch), transpose_a ? a.cols : a.rows, transpose_b ? b.rows : b.cols);
+  Value c = make_value(common_batch(a, b), transpose_a ? a.cols : a.rows, transpose_b ? b.rows : b.cols);
   for (std::vector<double>* array : {&c.hard, &c.systematic, &c.mean, &c.variance}) array->resize(c.v.size());
   const AccumulationError error = accumulation_error(model, transpose_a ? a.rows : a.cols);
   if (c.size() == 0) return c;

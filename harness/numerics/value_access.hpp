@@ -24,6 +24,11 @@ inline std::int64_t broadcast_index(const Value& x, const Value& y, std::int64_t
   return (batch * y.rows + (y.rows == 1 ? 0 : row)) * y.cols + (y.cols == 1 ? 0 : col);
 }
 
+/// Batch entries of a product: a batch of 1 is repeated, a batch of none gives none.
+inline std::int64_t common_batch(const Value& a, const Value& b) {
+  return a.batch == 1 ? b.batch : a.batch;
+}
+
 /// 2^floor(log2 |x|), zero for zero.
 inline double binade(double x) {
   return std::bit_cast<double>(std::bit_cast<std::uint64_t>(x) & 0x7ff0000000000000u);
