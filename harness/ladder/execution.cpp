@@ -59,23 +59,33 @@ Result<RunResult> Execution::run(ReadBack what) {
   auto timing = session_->run();
   if (!timing) return tl::unexpected(timing.error());
   RunResult result{{}, *timing};
+  if (auto ok = read(result, what); !ok) return tl::unexpected(ok.error());
+  return result;
+}
+
+Result<void> Execution::complete(RunResult& run) {
+  return read(run, ReadBack::everything);
+}
+
+Result<void> Execution::read(RunResult& run, ReadBack what) {
   for (const auto& [id, unused] : poisoned_) {
+    if (run.tensors.contains(id)) continue;
     if (what == ReadBack::outputs && program_.spec(id).role != TensorSpec::Role::output) continue;
     auto tensor = session_->read(id);
     if (!tensor) return tl::unexpected(tensor.error());
-    result.tensors.emplace(id, *std::move(tensor));
+    run.tensors.emplace(id, *std::move(tensor));
   }
   for (std::size_t i = 0; i < program_.tensors.size(); ++i) {
     const TensorSpec& spec = program_.tensors[i];
-    if (!spec.is_view()) continue;
-    const auto made = result.tensors.find(spec.view_of);
+    if (!spec.is_view() || run.tensors.contains(static_cast<TensorId>(i))) continue;
+    const auto made = run.tensors.find(spec.view_of);
     const auto given = inputs_.find(spec.view_of);
-    if (made == result.tensors.end() && given == inputs_.end()) continue;
-    auto view = cut(made != result.tensors.end() ? made->second : given->second, spec);
+    if (made == run.tensors.end() && given == inputs_.end()) continue;
+    auto view = cut(made != run.tensors.end() ? made->second : given->second, spec);
     if (!view) return tl::unexpected(view.error());
-    result.tensors.emplace(static_cast<TensorId>(i), *std::move(view));
+    run.tensors.emplace(static_cast<TensorId>(i), *std::move(view));
   }
-  return result;
+  return {};
 }
 
 Result<void> Execution::advance(const std::map<TensorId, Tensor>& inputs) {

@@ -27,6 +27,8 @@ class Execution {
   /// Replaces inputs (same shapes and strides).
   Result<void> write(const std::map<TensorId, Tensor>& inputs);
   Result<RunResult> run(ReadBack what = ReadBack::everything);
+  /// Reads what `run`, the last one, has not read yet.
+  Result<void> complete(RunResult& run);
   /// Carries state to the next run (Session::advance) and replaces the inputs that change.
   Result<void> advance(const std::map<TensorId, Tensor>& inputs);
   /// Every input and state as it was for the last run: states are read from the device.
@@ -38,6 +40,7 @@ class Execution {
 
  private:
   Execution() = default;
+  Result<void> read(RunResult& run, ReadBack what);
   Program program_;
   std::unique_ptr<Session> session_;
   std::map<TensorId, Tensor> inputs_;

@@ -61,6 +61,14 @@ Result<void> check_memory(const Program& program, const RunOptions& options) {
                   needed / gib, available / gib));
 }
 
+/// Whether every tensor of `b` has the bits it has in `a`.
+bool same_bits(const RunResult& a, const RunResult& b) {
+  return std::ranges::all_of(b.tensors, [&](const auto& entry) {
+    const auto found = a.tensors.find(entry.first);
+    return found != a.tensors.end() && std::ranges::equal(found->second.bytes(), entry.second.bytes());
+  });
+}
+
 std::string describe(const GuardDamage& damage) {
   return fmt::format("{} bytes at byte {} of '{}' overwritten outside its elements", damage.bytes,
                      damage.byte_offset, damage.tensor);
@@ -85,6 +93,7 @@ struct Runner::Progress {
   std::map<TensorId, Value> carried;       ///< the exact reference's state
   std::optional<ProgramEvaluation> exact;  ///< of the step being judged
   std::vector<Value> first_reference;      ///< tracked outputs of the last call at step 0
+  std::vector<OutputRecord> repeats_not_passing;
 };
 
 Runner::Runner(const OpTable& ops, const StageTable& stages, Device& device, RunOptions options)
@@ -142,11 +151,11 @@ Result<Runner::Prepared> Runner::prepare(const Case& c, const std::string& path)
   return prepared;
 }
 
-/// Judges every call of the step that just ran, then the program end to end.
-Result<void> Runner::judge_step(const Prepared& prepared, const Case& c, Progress& progress,
-                                std::int64_t step, Record& record) {
-  const RunResult& run = step == 0 ? progress.runs.front() : progress.last;
-  auto inputs = progress.execution.inputs();
+/// Judges every call of a run, fed with the device's own inputs.
+Result<std::vector<OutputRecord>> Runner::judge_calls(const Prepared& prepared, const Case& c,
+                                                      Execution& execution, const RunResult& run,
+                                                      std::vector<Value>* first_reference) {
+  auto inputs = execution.inputs();
   if (!inputs) return tl::unexpected(inputs.error());
   const bool users_own = !options_.inputs.empty();
   std::vector<OutputRecord> outputs;
@@ -158,20 +167,50 @@ Result<void> Runner::judge_step(const Prepared& prepared, const Case& c, Progres
     call.exact = !users_own && prepared.stage->exact(c) && (keeps_inputs || c.fill == Fill::integer);
     call.seed = c.seed;
     call.replay_elements = options_.replay_elements;
-    auto judged = judge_call(call, confirmations_, step == 0 ? &progress.first_reference : nullptr);
+    auto judged = judge_call(call, confirmations_, first_reference);
     if (!judged) return tl::unexpected(judged.error());
     for (OutputRecord& output : *judged) {
       if (users_own) distrust_trivial(output.judgement);
-      const Judgement& judgement = output.judgement;
-      const std::string reason = judgement.reasons.empty() ? "" : judgement.reasons.front();
-      settle(record, judgement.verdict,
-             prepared.composite() ? fmt::format("{} -> {}: {}", output.op, output.tensor, reason) : reason);
       outputs.push_back(std::move(output));
     }
   }
-  fold(std::move(outputs), record.outputs);
+  return outputs;
+}
+
+/// What does not pass in a run that was given what the first was given. The same bits are the same judgement.
+Result<std::vector<OutputRecord>> Runner::judge_repeat(const Prepared& prepared, const Case& c,
+                                                       Execution& execution, const RunResult& first,
+                                                       RunResult& repeat, int number) {
+  if (same_bits(first, repeat)) return std::vector<OutputRecord>{};
+  RunResult whole = repeat;
+  if (auto ok = execution.complete(whole); !ok) return tl::unexpected(ok.error());
+  auto outputs = judge_calls(prepared, c, execution, whole, nullptr);
+  if (!outputs) return outputs;
+  std::erase_if(*outputs, [](const OutputRecord& o) { return o.judgement.verdict == Verdict::pass; });
+  for (OutputRecord& output : *outputs)
+    for (std::string& reason : output.judgement.reasons) reason = fmt::format("run {}: {}", number, reason);
+  return outputs;
+}
+
+/// Judges every call of the step that just ran, then the program end to end.
+Result<void> Runner::judge_step(const Prepared& prepared, const Case& c, Progress& progress,
+                                std::int64_t step, Record& record) {
+  const RunResult& run = step == 0 ? progress.runs.front() : progress.last;
+  auto outputs =
+      judge_calls(prepared, c, progress.execution, run, step == 0 ? &progress.first_reference : nullptr);
+  if (!outputs) return tl::unexpected(outputs.error());
+  if (step == 0) std::ranges::move(progress.repeats_not_passing, std::back_inserter(*outputs));
+  for (const OutputRecord& output : *outputs) {
+    const Judgement& judgement = output.judgement;
+    const std::string reason = judgement.reasons.empty() ? "" : judgement.reasons.front();
+    settle(record, judgement.verdict,
+           prepared.composite() ? fmt::format("{} -> {}: {}", output.op, output.tensor, reason) : reason);
+  }
+  fold(*std::move(outputs), record.outputs);
   if (!prepared.composite()) return {};
 
+  auto inputs = progress.execution.inputs();
+  if (!inputs) return tl::unexpected(inputs.error());
   std::optional<ProgramEvaluation> tracked;
   if (step == 0 && record.flops <= most_tracked_flops) {
     auto evaluated = evaluate_tracked(ops_, prepared.program, *inputs, prepared.assignment);
@@ -198,7 +237,7 @@ Result<void> Runner::judge_step(const Prepared& prepared, const Case& c, Progres
 Result<void> Runner::run_steps(const Prepared& prepared, const Case& c, Record& record) {
   auto execution = Execution::load(device_, prepared.program, prepared.assignment.paths(), prepared.inputs);
   if (!execution) return tl::unexpected(execution.error());
-  Progress progress{*execution, {}, {}, {}, {}, {}};
+  Progress progress{*execution, {}, {}, {}, {}, {}, {}};
   CallTimes times(prepared.program, prepared.assignment);
   const auto note_timing = [&](const RunTiming& timing) {
     record.host_seconds.push_back(timing.host_seconds);
@@ -209,6 +248,13 @@ Result<void> Runner::run_steps(const Prepared& prepared, const Case& c, Record& 
     auto run = execution->run(repeat == 0 ? ReadBack::everything : ReadBack::outputs);
     if (!run) return tl::unexpected(run.error());
     note_timing(run->timing);
+    if (repeat > 0) {
+      const auto judging = Clock::now();
+      auto found = judge_repeat(prepared, c, *execution, progress.runs.front(), *run, repeat + 1);
+      if (!found) return tl::unexpected(found.error());
+      std::ranges::move(*found, std::back_inserter(progress.repeats_not_passing));
+      record.judge_seconds += seconds_since(judging);
+    }
     progress.runs.push_back(*std::move(run));
   }
   auto damage = execution->damage(progress.runs.front());

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "harness/ladder/confirmation.hpp"
+#include "harness/ladder/execution.hpp"
 #include "harness/ladder/record.hpp"
 #include "harness/ladder/stage.hpp"
 
@@ -32,9 +33,10 @@ class Runner {
   Result<std::vector<std::string>> paths_for(const Case& c, const std::string& only = {}) const;
 
   /// Runs and judges one case on one path: every op call with the device's own inputs, a composite program
-  /// also end to end (drift), a case of several steps with the state carried on. Never replaces the path;
-  /// what goes wrong becomes the record's verdict and reason: unsupported (path or size), untrusted (the case
-  /// cannot be built), crash (device or harness).
+  /// also end to end (drift), a case of several steps with the state carried on. Repeats whose bits differ
+  /// from the first run's are judged like it (something left from a run before is no rounding). Never
+  /// replaces the path; what goes wrong becomes the record's verdict and reason: unsupported (path or size),
+  /// untrusted (the case cannot be built), crash (device or harness).
   Record run(const Case& c, const std::string& path);
 
  private:
@@ -42,6 +44,11 @@ class Runner {
   struct Progress;
   Result<Prepared> prepare(const Case& c, const std::string& path) const;
   Result<void> run_steps(const Prepared& prepared, const Case& c, Record& record);
+  Result<std::vector<OutputRecord>> judge_calls(const Prepared& prepared, const Case& c, Execution& execution,
+                                                const RunResult& run, std::vector<Value>* first_reference);
+  Result<std::vector<OutputRecord>> judge_repeat(const Prepared& prepared, const Case& c,
+                                                 Execution& execution, const RunResult& first,
+                                                 RunResult& repeat, int number);
   Result<void> judge_step(const Prepared& prepared, const Case& c, Progress& progress, std::int64_t step,
                           Record& record);
 
