@@ -4,41 +4,12 @@
 
 #include <cstdlib>
 
-#include "backends/cpu/cpu_backend.hpp"
+#include "backends/cpu/order_withheld.hpp"
 #include "harness/ladder/runner.hpp"
 #include "references/op_table.hpp"
 
 namespace parity {
 namespace {
-
-/// The CPU device's paths with their order withheld: judged by bounds and aggregates alone, as a vendor's
-/// kernel.
-class OrderWithheld final : public Device {
- public:
-  explicit OrderWithheld(Device& device) : device_(device), implementations_(device.implementations()) {
-    for (Implementation& implementation : implementations_) {
-      implementation.knowledge = OrderKnowledge::unknown;
-      implementation.replays.clear();
-      const auto& known = implementation.contract.accumulation;
-      implementation.contract.may_truncate = known && known->multiply_add == MultiplyAdd::multi_term;
-      implementation.contract.accumulation.reset();
-    }
-  }
-  const DeviceInfo& info() const override { return device_.info(); }
-  const std::vector<Implementation>& implementations() const override { return implementations_; }
-  Support supports(const Implementation& i) const override { return device_.supports(i); }
-  Support supports(const Implementation& i, const OpCall& call, const Program& program) const override {
-    return device_.supports(i, call, program);
-  }
-  Result<std::unique_ptr<Session>> load(const Program& program,
-                                        const std::vector<std::string>& paths) override {
-    return device_.load(program, paths);
-  }
-
- private:
-  Device& device_;
-  std::vector<Implementation> implementations_;
-};
 
 class Healthy : public ::testing::TestWithParam<bool> {};
 
