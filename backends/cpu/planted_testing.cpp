@@ -122,6 +122,16 @@ MakeKernel evaluated(Evaluation evaluation) {
   };
 }
 
+MakeKernel only_for(const std::string& output, MakeKernel mistaken) {
+  return [output, mistaken = std::move(mistaken)](const OpTable& ops, const ArithmeticModel& model) {
+    return HostKernel([output, healthy = emulated_kernel(ops, model), faulty = mistaken(ops, model)](
+                          const OpCall& call, const Program& program, HostMemory& memory) {
+      const bool here = program.spec(call.outputs[0]).name.ends_with(output);
+      return (here ? faulty : healthy)(call, program, memory);
+    });
+  };
+}
+
 Workbench::Workbench() : ops_(make_op_table()), stages_(make_stage_table(ops_)) {}
 
 Case Workbench::parsed(const std::string& text) const {
