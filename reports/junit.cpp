@@ -5,47 +5,10 @@
 #include <numeric>
 
 #include "reports/failure_text.hpp"
-#include "reports/utf8.hpp"
+#include "reports/xml_text.hpp"
 
 namespace parity {
 namespace {
-
-/// Text for an attribute or an element.
-std::string xml(std::string_view text) {
-  std::string out;
-  for (const char32_t c : decode_utf8(text)) {
-    const bool allowed = c == '\t' || c == '\n' || c == '\r' || (c >= 0x20 && c != 0xfffe && c != 0xffff);
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      case '\'':
-        out += "&apos;";
-        break;
-      case '\n':
-        out += "&#10;";
-        break;
-      case '\t':
-        out += "&#9;";
-        break;
-      case '\r':
-        out += "&#13;";
-        break;
-      default:
-        append_utf8(out, allowed ? c : U'\ufffd');
-    }
-  }
-  return out;
-}
 
 double seconds_of(const Record& record) {
   return std::accumulate(record.host_seconds.begin(), record.host_seconds.end(), record.judge_seconds);
@@ -88,13 +51,13 @@ struct Counts {
 
 void property(std::string& out, std::string_view name, std::string_view value) {
   if (!value.empty())
-    out += fmt::format("      <property name=\"{}\" value=\"{}\"/>\n", xml(name), xml(value));
+    out += fmt::format("      <property name=\"{}\" value=\"{}\"/>\n", xml_text(name), xml_text(value));
 }
 
 void test_case(std::string& out, const Record& record) {
   out += fmt::format(R"(    <testcase classname="{}" name="{}" time="{:.6f}")",
-                     xml(record.device.id + "." + record.stage), xml(record.path + " | " + record.case_text),
-                     seconds_of(record));
+                     xml_text(record.device.id + "." + record.stage),
+                     xml_text(record.path + " | " + record.case_text), seconds_of(record));
   const char* element = element_of(record.verdict);
   if (!element) {
     out += "/>\n";
@@ -103,10 +66,10 @@ void test_case(std::string& out, const Record& record) {
   const std::string reason = record.reason.empty() ? std::string(name_of(record.verdict)) : record.reason;
   out += ">\n";
   if (element == std::string_view("skipped"))
-    out += fmt::format("      <skipped message=\"{}: {}\"/>\n", name_of(record.verdict), xml(reason));
+    out += fmt::format("      <skipped message=\"{}: {}\"/>\n", name_of(record.verdict), xml_text(reason));
   else
     out += fmt::format("      <{0} type=\"{1}\" message=\"{2}\">{3}</{0}>\n", element,
-                       name_of(record.verdict), xml(reason), xml(failure_text(record)));
+                       name_of(record.verdict), xml_text(reason), xml_text(failure_text(record)));
   out += "    </testcase>\n";
 }
 
@@ -139,7 +102,7 @@ std::string to_junit(std::span<const Record> records, const std::vector<std::str
       test_case(cases, record);
     }
     out += fmt::format("  <testsuite name=\"{}\" {}>\n    <properties>\n",
-                       xml(device->id + " " + device->name), counts.text());
+                       xml_text(device->id + " " + device->name), counts.text());
     property(out, "driver", device->driver);
     property(out, "api", device->api);
     property(out, "commit", first->provenance.commit);
@@ -157,7 +120,7 @@ std::string to_junit(std::span<const Record> records, const std::vector<std::str
   for (const std::string& what : missing)
     out += fmt::format(
                R"(    <testcase classname="run" name="complete"><error type="incomplete" message="{}"/>)",
-               xml(what)) +
+               xml_text(what)) +
            "</testcase>\n";
   if (!missing.empty()) out += "  </testsuite>\n";
   return out + "</testsuites>\n";

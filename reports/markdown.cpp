@@ -5,25 +5,13 @@
 #include <algorithm>
 
 #include "reports/failure_text.hpp"
+#include "reports/markdown_text.hpp"
 #include "reports/order_text.hpp"
 #include "reports/summary.hpp"
+#include "reports/training_plot.hpp"
 
 namespace parity {
 namespace {
-
-/// Text for a table cell or a line: what Markdown would read as markup is escaped.
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '\n' || c == '\r') {
-      out += ' ';
-      continue;
-    }
-    if (c == '|' || c == '*' || c == '_' || c == '`' || c == '<' || c == '\\' || c == '[') out += '\\';
-    out += c;
-  }
-  return out;
-}
 
 /// A fence longer than any run of backticks in the text.
 std::string fenced(const std::string& text) {
@@ -38,20 +26,23 @@ std::string fenced(const std::string& text) {
 
 void device_table(std::string& out, const DeviceSummary& device) {
   const DeviceInfo& info = device.device;
-  out += fmt::format("## {}: {}\n\n{}{}{}\n\n", escaped(info.id), escaped(info.name), escaped(info.driver),
-                     info.driver.empty() || info.api.empty() ? "" : ", ", escaped(info.api));
+  out += fmt::format("## {}: {}\n\n{}{}{}\n\n", markdown_text(info.id), markdown_text(info.name),
+                     markdown_text(info.driver), info.driver.empty() || info.api.empty() ? "" : ", ",
+                     markdown_text(info.api));
   out +=
-      "| rung | path | cases | err/bound | max err | mean err | cos_sim | replay | order spread | verdict "
-      "|\n";
-  out += "|---|---|--:|--:|--:|--:|--:|--:|--:|---|\n";
+      "| rung | path | cases | err/bound | max err | mean err | cos_sim | replay | order spread | "
+      "drift/bound "
+      "| drift | verdict |\n";
+  out += "|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|---|\n";
   for (const PathSummary& path : device.paths) {
-    out += fmt::format("| {} | {} | {} ", escaped(path.stage), escaped(path.path), path.cases);
+    out += fmt::format("| {} | {} | {} ", markdown_text(path.stage), markdown_text(path.path), path.cases);
     if (path.elements == 0)
-      out += "| - | - | - | - | - | - ";
+      out += "| - | - | - | - | - | - | - | - ";
     else
-      out += fmt::format("| {} | {} | {} | {} | {} | {} ", short_number(path.max_bound_ratio),
+      out += fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} ", bound_text(path.max_bound_ratio),
                          short_number(path.max_abs), short_number(path.mean_abs), cosine_text(path.cosine),
-                         replay_text(path.replay_equal, path.replay_compared), order_text(path));
+                         replay_text(path.replay_equal, path.replay_compared), order_text(path),
+                         drift_texts(path).first, drift_texts(path).second);
     out += fmt::format("| {} |\n", verdict_counts(path.verdicts));
   }
   out += "\n";
@@ -59,8 +50,8 @@ void device_table(std::string& out, const DeviceSummary& device) {
 
 }  // namespace
 
-std::string to_markdown(std::span<const Record> records, const std::vector<std::string>& missing,
-                        std::size_t failures) {
+std::string to_markdown(std::span<const Record> records, const MarkdownOptions& options) {
+  const std::vector<std::string>& missing = options.missing;
   const RunSummary summary = summarise(records);
   std::string out = "# Parity ladder: ";
   out += summary.failed() > 0   ? "failed"
@@ -70,17 +61,18 @@ std::string to_markdown(std::span<const Record> records, const std::vector<std::
   out += "\n\n" + verdict_counts(summary.verdicts) + ".";
   if (!records.empty()) {
     const Provenance& provenance = records.front().provenance;
-    if (!provenance.commit.empty()) out += " Commit " + escaped(provenance.commit) + ".";
-    if (!provenance.started.empty()) out += " Started " + escaped(provenance.started) + ".";
+    if (!provenance.commit.empty()) out += " Commit " + markdown_text(provenance.commit) + ".";
+    if (!provenance.started.empty()) out += " Started " + markdown_text(provenance.started) + ".";
   }
   out += "\n\n";
-  for (const std::string& what : missing) out += "**Incomplete:** " + escaped(what) + ".\n\n";
+  for (const std::string& what : missing) out += "**Incomplete:** " + markdown_text(what) + ".\n\n";
   for (const DeviceSummary& device : summary.devices) device_table(out, device);
+  out += training_markdown(training_figures(records), options.images);
 
   std::size_t shown = 0, left = 0;
   for (const Record& record : records) {
     if (record.verdict == Verdict::pass || record.verdict == Verdict::unsupported) continue;
-    if (shown == failures) {
+    if (shown == options.failures) {
       ++left;
       continue;
     }
@@ -91,8 +83,8 @@ std::string to_markdown(std::span<const Record> records, const std::vector<std::
 
   if (!summary.unsupported.empty()) out += "## Unsupported\n\n";
   for (const UnsupportedGroup& group : summary.unsupported) {
-    out += "- " + escaped(group.reason) + "\n";
-    for (const std::string& where : group.where) out += "  - " + escaped(where) + "\n";
+    out += "- " + markdown_text(group.reason) + "\n";
+    for (const std::string& where : group.where) out += "  - " + markdown_text(where) + "\n";
   }
   return out;
 }

@@ -62,6 +62,18 @@ void add_sizes(PathSummary& row, const Record& record) {
   }
 }
 
+/// The sizes of one record's end-to-end errors join the row.
+void add_drift_sizes(PathSummary& row, const Record& record) {
+  for (const DriftRecord& drift : record.drift) {
+    if (drift.elements == 0) continue;
+    // A result that is noise around zero has no relative error; one that overflowed has no finite one.
+    const bool noise = drift.relative_l2 > 0.5 && drift.max_bound_ratio.value_or(HUGE_VAL) <= 1;
+    if (noise && drift.nonfinite == 0) continue;
+    ++row.drift_results;
+    row.drift_error = larger(row.drift_error, drift.nonfinite > 0 ? HUGE_VAL : drift.relative_l2);
+  }
+}
+
 void add(PathSummary& row, const Record& record) {
   row.worst = row.cases == 0 ? record.verdict : worse(row.worst, record.verdict);
   ++row.cases;
@@ -71,16 +83,22 @@ void add(PathSummary& row, const Record& record) {
     row.replay_compared += output.judgement.replay.compared;
     row.replay_equal += output.judgement.replay.equal;
   }
+  for (const DriftRecord& drift : record.drift)
+    if (drift.max_bound_ratio)
+      row.drift_bound_ratio = larger(row.drift_bound_ratio.value_or(0), *drift.max_bound_ratio);
   if (has_plain_fill(record) && !row.plain_fills) {
     row.plain_fills = true;
     row.elements = 0;
     row.max_abs = row.mean_abs = 0;
     row.cosine = 1;
     row.order_experiments = row.order_unequal = 0;
+    row.drift_results = 0;
+    row.drift_error = 0;
   }
   const DeviceSpread spread = device_spread(record.order);
   if (has_plain_fill(record) == row.plain_fills) {
     add_sizes(row, record);
+    add_drift_sizes(row, record);
     row.order_experiments += spread.experiments;
     row.order_unequal += spread.unequal;
     // The predicted deviation knows nothing of flushed subnormals and the like: only plain fills are
@@ -162,6 +180,20 @@ std::string short_number(double value) {
   return fmt::format("{:.3g}", value);
 }
 
+std::string brief_number(double value) {
+  if (value == 0) return "0";
+  return fmt::format("{:.2g}", value);
+}
+
+std::string bound_text(double ratio) {
+  return ratio > 0 && ratio < 0.001 ? "<0.001" : short_number(ratio);
+}
+
+std::pair<std::string, std::string> drift_texts(const PathSummary& path) {
+  return {path.drift_bound_ratio ? bound_text(*path.drift_bound_ratio) : "-",
+          path.drift_results == 0 ? "-" : brief_number(path.drift_error)};
+}
+
 std::string cosine_text(double cosine) {
   if (!(cosine > 0.99)) return fmt::format("{:.4f}", cosine);
   const double gap = 1 - cosine;
@@ -170,11 +202,13 @@ std::string cosine_text(double cosine) {
 }
 
 std::string order_text(const PathSummary& path) {
-  if (path.order_experiments == 0) return path.run_to_run_unequal > 0 ? "runs differ" : "-";
-  std::string text = path.order_unequal == 0     ? "same bits"
-                     : path.order_deviation == 0 ? "bits differ"
-                                                 : short_number(path.order_deviation) + " sigma";
-  return path.run_to_run_unequal > 0 ? text + " (runs differ)" : text;
+  // Runs whose bits differ say more than orders whose bits differ, which they then do too.
+  const bool runs_differ = path.run_to_run_unequal > 0;
+  if (path.order_experiments > 0 && path.order_unequal > 0 && path.order_deviation > 0)
+    return brief_number(path.order_deviation) + (runs_differ ? " sigma (runs differ)" : " sigma");
+  if (runs_differ) return "runs differ";
+  if (path.order_experiments == 0) return "-";
+  return path.order_unequal == 0 ? "same bits" : "bits differ";
 }
 
 std::string replay_text(std::int64_t equal, std::int64_t compared) {

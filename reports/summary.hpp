@@ -1,8 +1,10 @@
 #pragma once
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "harness/ladder/record.hpp"
@@ -30,6 +32,10 @@ struct PathSummary {
   std::int64_t order_experiments = 0;   ///< 0: not measured
   std::int64_t run_to_run_unequal = 0;  ///< cases whose repeated runs differ
   double device_seconds = 0;            ///< sum of the medians
+  // Drift: results of composite cases end to end, nothing taken from the device on the way.
+  std::int64_t drift_results = 0;           ///< whose size of error is in drift_error; 0: none
+  double drift_error = 0;                   ///< largest |got - want| / |want| of a result, 2-norms
+  std::optional<double> drift_bound_ratio;  ///< worst error over its end-to-end bound; absent: none derived
 };
 
 struct DeviceSummary {
@@ -67,9 +73,13 @@ std::string verdict_counts(const std::map<Verdict, std::int64_t>& verdicts);
 
 // Short forms of numbers, for people.
 std::string short_number(double value);  ///< three significant digits; 0 is "0"
+std::string brief_number(double value);  ///< two
+std::string bound_text(double ratio);    ///< of an error over its bound: "0.634", "<0.001"
 std::string cosine_text(double cosine);  ///< "1", "1-2.1e-08": the digits that matter
 std::string order_text(
-    const PathSummary& path);  ///< "same bits", "1.1 sigma", "0.9 sigma (runs differ)", "-"
+    const PathSummary& path);  ///< "same bits", "1.1 sigma", "bits differ", "runs differ", "-"
+/// End-to-end error over its bound, and relative: {"0.12", "2.1e-07"}; {"-", "-"} where nothing is composite.
+std::pair<std::string, std::string> drift_texts(const PathSummary& path);
 std::string replay_text(std::int64_t equal, std::int64_t compared);  ///< "equal", "99.98%", "-"
 
 }  // namespace parity

@@ -4,15 +4,23 @@
 
 #include <algorithm>
 #include <array>
+#include <tuple>
 
 namespace parity {
 namespace {
 
-constexpr std::size_t columns = 10;
+constexpr std::size_t columns = 12;
 using Cells = std::array<std::string, columns>;
 
-const Cells heading = {"rung",     "path",    "cases",  "err/bound",    "max err",
-                       "mean err", "cos_sim", "replay", "order spread", "verdict"};
+const Cells heading = {"rung",    "path",   "cases", "/bound", "max err", "mean err",
+                       "cos_sim", "replay", "order", "/bound", "rel err", "verdict"};
+/// What stands over the columns from which on: how the calls are judged, and the whole case.
+struct ColumnGroup {
+  std::size_t first;
+  const char* title;
+};
+constexpr std::array groups = {ColumnGroup{3, "each op, on the device's own inputs"},
+                               ColumnGroup{9, "end to end"}};
 
 std::string colour_of(Verdict verdict) {
   if (is_failure(verdict)) return "\033[1;31m";
@@ -22,14 +30,20 @@ std::string colour_of(Verdict verdict) {
 Cells cells_of(const PathSummary& path) {
   const bool one_kind = path.verdicts.size() == 1;
   const std::string verdict = one_kind ? std::string(name_of(path.worst)) : verdict_counts(path.verdicts);
-  Cells cells = {path.stage, path.path, std::to_string(path.cases), "-", "-", "-", "-", "-", "-", verdict};
+  Cells cells;
+  cells.fill("-");
+  cells[0] = path.stage;
+  cells[1] = path.path;
+  cells[2] = std::to_string(path.cases);
+  cells[11] = verdict;
   if (path.elements == 0) return cells;  // nothing was compared
-  cells[3] = short_number(path.max_bound_ratio);
-  cells[4] = short_number(path.max_abs);
-  cells[5] = short_number(path.mean_abs);
+  cells[3] = bound_text(path.max_bound_ratio);
+  cells[4] = brief_number(path.max_abs);
+  cells[5] = brief_number(path.mean_abs);
   cells[6] = cosine_text(path.cosine);
   cells[7] = replay_text(path.replay_equal, path.replay_compared);
   cells[8] = order_text(path);
+  std::tie(cells[9], cells[10]) = drift_texts(path);
   return cells;
 }
 
@@ -38,6 +52,19 @@ std::string line_of(const Cells& cells, const std::array<std::size_t, columns>& 
   std::string line = "  ";
   for (std::size_t c = 0; c + 1 < columns; ++c)
     line += c < 2 ? fmt::format("{:<{}}  ", cells[c], width[c]) : fmt::format("{:>{}}  ", cells[c], width[c]);
+  return line;
+}
+
+/// The titles of the groups, each where its first column's heading begins.
+std::string groups_line(const std::array<std::size_t, columns>& width) {
+  std::string line;
+  for (const ColumnGroup& group : groups) {
+    std::size_t at = 2;
+    for (std::size_t c = 0; c < group.first; ++c) at += width[c] + 2;
+    at += width[group.first] - heading[group.first].size();
+    line.resize(std::max(at, line.size() + 2), ' ');
+    line += group.title;
+  }
   return line;
 }
 
@@ -53,8 +80,8 @@ void device_table(std::string& text, const DeviceSummary& device, const TableOpt
     rows.push_back(cells_of(path));
     for (std::size_t c = 0; c < columns; ++c) width[c] = std::max(width[c], rows.back()[c].size());
   }
-  const std::string head = line_of(heading, width) + heading.back();
-  text += options.colour ? "\033[2m" + head + "\033[0m\n" : head + "\n";
+  for (const std::string& head : {groups_line(width), line_of(heading, width) + heading.back()})
+    text += options.colour ? "\033[2m" + head + "\033[0m\n" : head + "\n";
   for (std::size_t r = 0; r < rows.size(); ++r) {
     const std::string& verdict = rows[r].back();
     text += line_of(rows[r], width);
@@ -63,20 +90,33 @@ void device_table(std::string& text, const DeviceSummary& device, const TableOpt
   text += "\n";
 }
 
+/// What the columns mean, where it needs saying.
+std::string notes_of(const RunSummary& summary) {
+  bool mixed = false, drift = false;
+  for (const DeviceSummary& device : summary.devices)
+    for (const PathSummary& path : device.paths) {
+      mixed = mixed || (path.plain_fills && path.cases > 1);
+      drift = drift || path.drift_bound_ratio || path.drift_results > 0;
+    }
+  std::string text;
+  if (mixed)
+    text +=
+        "/bound (worst error over its bound), replay and verdict: all cases; the rest: those with normal or "
+        "uniform fill.\n"
+        "order: deviation over orders of summation, against the predicted one (expected 0.5 to 2 sigma).\n";
+  if (drift)
+    text +=
+        "end to end: drift of composite cases from the fp64 run of the same inputs; rel err: |got - want| / "
+        "|want|, 2-norms.\n";
+  return text.empty() ? text : text + "\n";
+}
+
 }  // namespace
 
 std::string to_table(const RunSummary& summary, const TableOptions& options) {
   std::string text;
   for (const DeviceSummary& device : summary.devices) device_table(text, device, options);
-  bool mixed = false;
-  for (const DeviceSummary& device : summary.devices)
-    for (const PathSummary& path : device.paths) mixed = mixed || (path.plain_fills && path.cases > 1);
-  if (mixed)
-    text +=
-        "err/bound, replay and verdict: all cases; max, mean, cos_sim and order spread: those with normal or "
-        "uniform fill.\n"
-        "order spread: deviation over orders of summation, against the predicted one (expected 0.5 to 2 "
-        "sigma).\n\n";
+  text += notes_of(summary);
   if (!summary.unsupported.empty()) text += "Not run, because unsupported:\n";
   for (const UnsupportedGroup& group : summary.unsupported) {
     text += "  " + (group.reason.empty() ? "no reason given" : group.reason) + "\n";

@@ -50,16 +50,16 @@ TEST(Markdown, WithSomethingMissingItIsNoPass) {
   const std::vector<std::string> missing = {"r_1: 1 of 3 recorded; the run was interrupted"};
   std::vector<Record> records = {sample_record(Verdict::pass)};
   expect_holds(to_markdown(records), "# Parity ladder: passed");
-  expect_holds(to_markdown(records, missing), "# Parity ladder: incomplete");
-  expect_holds(to_markdown(records, missing),
+  expect_holds(to_markdown(records, {missing}), "# Parity ladder: incomplete");
+  expect_holds(to_markdown(records, {missing}),
                "**Incomplete:** r\\_1: 1 of 3 recorded; the run was interrupted.");
   records.push_back(sample_record(Verdict::fail));
-  expect_holds(to_markdown(records, missing), "# Parity ladder: failed");
+  expect_holds(to_markdown(records, {missing}), "# Parity ladder: failed");
 }
 
 TEST(Markdown, ManyFailuresAreCutShortAndCounted) {
   const std::vector<Record> records(5, sample_record());
-  expect_holds(to_markdown(records, {}, 2), "And 3 more");
+  expect_holds(to_markdown(records, {.failures = 2}), "And 3 more");
 }
 
 TEST(OrderText, OneLineAnExperiment) {

@@ -5,6 +5,7 @@
 #include "harness/cli/commands.hpp"
 #include "harness/cli/exit_code.hpp"
 #include "harness/cli/output.hpp"
+#include "harness/cli/run_output.hpp"
 #include "reports/junit.hpp"
 #include "reports/markdown.hpp"
 #include "reports/record_log.hpp"
@@ -15,7 +16,7 @@ namespace {
 
 struct ReportOptions {
   std::vector<std::string> files;
-  std::string junit, markdown;
+  std::string junit, markdown, out;
   bool each_case = false;
 };
 
@@ -38,8 +39,13 @@ int run(const ReportOptions& options) {
     if (auto written = write(options.junit, to_junit(records, missing)); !written)
       return report(written.error());
   if (!options.markdown.empty())
-    if (auto written = write(options.markdown, to_markdown(records, missing)); !written)
+    if (auto written = write(options.markdown, to_markdown(records, {.missing = missing})); !written)
       return report(written.error());
+  if (!options.out.empty()) {
+    if (auto made = make_directory(options.out); !made) return report(made.error());
+    if (auto written = write_summaries(options.out, records, missing); !written)
+      return report(written.error());
+  }
   if (options.junit.empty() && options.markdown.empty())
     print(to_table(summarise(records, options.each_case ? Rows::per_case : Rows::per_path),
                    {colour_wanted(), missing}));
@@ -62,17 +68,25 @@ void add_report_command(CLI::App& app, Context& context) {
   command->add_option("--junit", options->junit, "Write JUnit XML to this file (-: standard output)");
   command->add_option("--markdown", options->markdown,
                       "Write a Markdown summary to this file (-: standard output)");
+  command
+      ->add_option("-o,--out", options->out,
+                   "Directory for junit.xml, summary.md and, of training runs, plots of the loss (SVG)")
+      ->check([](const std::string& text) { return std::string(text.empty() ? "the value is empty" : ""); });
   command->add_flag("--each-case", options->each_case, "A row a case in the table, instead of a row a path");
   command->footer(
-      "Without --junit and --markdown the table is printed. The exit code says whether the report was made, "
-      "not what\n"
-      "it says: 0, 2 for a file that cannot be read, 4 when there is no record, 5 when the run that left the "
-      "records\n"
-      "did not get to its end (\"N of M recorded\"; the report is made all the same).\n"
+      "Without --junit and --markdown the table is printed. Records of several runs of one training case "
+      "come\n"
+      "together in one plot. The exit code says whether the report was made, not what it says: 0, 2 for a "
+      "file "
+      "that\n"
+      "cannot be read, 4 when there is no record, 5 when the run that left the records did not get to its "
+      "end\n"
+      "(\"N of M recorded\"; the report is made all the same).\n"
       "\n"
       "Examples:\n"
       "  parity report results/records.jsonl\n"
-      "  parity report gpu0/records.jsonl gpu1/records.jsonl --junit junit.xml --markdown summary.md");
+      "  parity report gpu0/records.jsonl gpu1/records.jsonl --junit junit.xml --markdown summary.md\n"
+      "  parity report vulkan/records.jsonl cuda/records.jsonl --out report");
   command->callback([&context, options] { context.exit_code = run(*options); });
 }
 

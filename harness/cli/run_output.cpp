@@ -5,15 +5,12 @@
 #include "harness/cli/output.hpp"
 #include "reports/junit.hpp"
 #include "reports/markdown.hpp"
+#include "reports/training_plot.hpp"
 
 namespace parity::cli {
 
 Result<RunOutput> RunOutput::open(const std::filesystem::path& directory, bool append) {
-  std::error_code error;
-  std::filesystem::create_directories(directory, error);
-  if (error)
-    return bad_input(
-        fmt::format("--out {}: the directory cannot be made: {}", directory.string(), error.message()));
+  if (auto made = make_directory(directory); !made) return tl::unexpected(made.error());
   const auto mode = append ? RecordLog::Mode::append : RecordLog::Mode::create;
   auto log = RecordLog::open(directory / "records.jsonl", mode);
   if (!log) return tl::unexpected(log.error());
@@ -24,10 +21,24 @@ Result<void> RunOutput::finish(bool complete) {
   if (auto ended = log_.end(complete); !ended) return ended;
   auto logged = read_record_log(log_.file());
   if (!logged) return tl::unexpected(logged.error());
-  if (auto written = write_file(directory_ / "junit.xml", to_junit(logged->records, logged->missing));
-      !written)
+  return write_summaries(directory_, logged->records, logged->missing);
+}
+
+Result<void> write_summaries(const std::filesystem::path& directory, std::span<const Record> records,
+                             const std::vector<std::string>& missing) {
+  if (auto written = write_file(directory / "junit.xml", to_junit(records, missing)); !written)
     return written;
-  return write_file(directory_ / "summary.md", to_markdown(logged->records, logged->missing));
+  for (const TrainingFigure& figure : training_figures(records))
+    if (auto written = write_file(directory / figure.file, figure.svg); !written) return written;
+  return write_file(directory / "summary.md", to_markdown(records, {.missing = missing, .images = true}));
+}
+
+Result<void> make_directory(const std::filesystem::path& directory) {
+  std::error_code error;
+  std::filesystem::create_directories(directory, error);
+  if (!error) return {};
+  return bad_input(
+      fmt::format("--out {}: the directory cannot be made: {}", directory.string(), error.message()));
 }
 
 }  // namespace parity::cli

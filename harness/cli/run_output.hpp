@@ -8,8 +8,15 @@
 
 namespace parity::cli {
 
-/// The files of `parity run --out DIR`: records.jsonl grows while the run goes on; junit.xml and summary.md
-/// are made from it at the end, after failures and interrupts too.
+/// Makes the directory of --out and those above it.
+Result<void> make_directory(const std::filesystem::path& directory);
+/// Writes junit.xml and summary.md into the directory and, of training runs, the plots that the summary
+/// shows.
+Result<void> write_summaries(const std::filesystem::path& directory, std::span<const Record> records,
+                             const std::vector<std::string>& missing);
+
+/// The files of `parity run --out DIR`: records.jsonl grows while the run goes on; write_summaries() is made
+/// from it at the end, after failures and interrupts too.
 class RunOutput {
  public:
   /// Makes the directory. A records.jsonl of an earlier run is an error unless `append`.
@@ -17,7 +24,7 @@ class RunOutput {
   /// Says in the log what the run sets out to do.
   Result<void> begin(const RunMark& mark) { return log_.begin(mark); }
   Result<void> append(const Record& record) { return log_.append(record); }
-  /// Says in the log whether the run got to its end; writes junit.xml and summary.md over every record of it.
+  /// Says in the log whether the run got to its end; writes the summaries over every record of it.
   Result<void> finish(bool complete);
   const std::filesystem::path& directory() const { return directory_; }
 
