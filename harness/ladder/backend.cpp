@@ -6,10 +6,6 @@
 
 namespace parity {
 
-Result<void> Session::advance() {
-  return fail(ErrorKind::unsupported, "this device cannot carry tensors from run to run");
-}
-
 Support matches_precision(const Implementation& implementation, const OpCall& call, const Program& program) {
   using Kind = Support::Kind;
   if (implementation.op != call.op)

@@ -90,7 +90,7 @@ class Session {
   virtual Result<RunTiming> run() = 0;
   virtual Result<Tensor> read(TensorId id) = 0;
   /// Copies every pair of Program::carries on the device: `from` of the last run is `to` of the next.
-  virtual Result<void> advance();
+  virtual Result<void> advance() = 0;
   /// Looks at the guard zones of every buffer.
   virtual Result<std::vector<GuardDamage>> check_guards() = 0;
 };
