@@ -45,7 +45,10 @@ std::string statistics_text(const OutputRecord& output) {
   line("contract", contract_text(output.contract));
   const ReplayResult& replay = output.judgement.replay;
   if (replay.attempted)
-    line("replay", fmt::format("{} of {} bits equal to {}", replay.equal, replay.compared, replay.model));
+    line("replay", fmt::format("{} of {} bits equal to {}{}", replay.equal, replay.compared, replay.model,
+                               replay.confirmed || replay.note.empty()
+                                   ? ""
+                                   : fmt::format(", which decides nothing ({})", replay.note)));
   else if (!replay.note.empty())
     line("replay", replay.note);
   return text;

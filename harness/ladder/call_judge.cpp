@@ -59,7 +59,9 @@ Result<std::vector<OutputRecord>> judge_call(const FinishedCall& call, Confirmat
   auto want = call.op->evaluate(*tracked, op_call.attributes, result.inputs);
   if (!want) return tl::unexpected(want.error());
 
-  const ConfirmedModels& confirmed = confirmations.of(*call.implementation);
+  const auto known = confirmations.of(*call.implementation);
+  if (!known) return tl::unexpected(known.error());
+  const ConfirmedModels& confirmed = **known;
   const auto& models = confirmed.models.empty() ? call.implementation->replays : confirmed.models;
   std::vector<OutputRecord> records;
   for (std::size_t output = 0; output < op_call.outputs.size(); ++output) {

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <exception>
+#include <new>
 #include <optional>
 
 #include "harness/ladder/execution.hpp"
@@ -49,8 +51,8 @@ std::optional<Calibration> find_calibration(const StageTable& stages, const Impl
   return std::nullopt;
 }
 
-Result<RunResult> run_calibration(const Calibration& calibration, const std::string& path, Device& device,
-                                  std::map<TensorId, Tensor>& inputs) {
+Result<RunResult> run_calibration(const Calibration& calibration, const Assignment& assignment,
+                                  Device& device, std::map<TensorId, Tensor>& inputs) {
   const Program& program = calibration.program;
   for (std::size_t i = 0; i < program.tensors.size(); ++i) {
     const TensorSpec& spec = program.tensors[i];
@@ -60,25 +62,37 @@ Result<RunResult> run_calibration(const Calibration& calibration, const std::str
     if (!tensor) return tl::unexpected(tensor.error());
     inputs.emplace(static_cast<TensorId>(i), *std::move(tensor));
   }
-  const auto assignment = assign(device, program, path);
-  if (!assignment) return tl::unexpected(assignment.error());
-  auto execution = Execution::load(device, program, assignment->paths(), inputs);
+  auto execution = Execution::load(device, program, assignment.paths(), inputs);
   if (!execution) return tl::unexpected(execution.error());
   return execution->run();
 }
 
 }  // namespace
 
-const ConfirmedModels& Confirmations::of(const Implementation& implementation) {
-  ConfirmedModels& confirmed = confirmed_[fmt::format("{}/{}/{}", implementation.op, implementation.path,
-                                                      name_of(implementation.input))];
-  if (!confirmed.tried && implementation.knowledge == OrderKnowledge::declared)
-    confirmed = calibrate(implementation);
-  confirmed.tried = true;
-  return confirmed;
+Result<const ConfirmedModels*> Confirmations::of(const Implementation& implementation) {
+  const std::string key =
+      fmt::format("{}/{}/{}", implementation.op, implementation.path, name_of(implementation.input));
+  if (const auto known = confirmed_.find(key); known != confirmed_.end()) return &known->second;
+  const auto failed = [&](ErrorKind kind, const std::string& why) {
+    return fail(kind, fmt::format("the calibration of {} for {} failed: {}", implementation.path,
+                                  implementation.op, why));
+  };
+  ConfirmedModels confirmed;
+  if (implementation.knowledge == OrderKnowledge::declared) {
+    try {
+      auto calibrated = calibrate(implementation);
+      if (!calibrated) return failed(calibrated.error().kind, calibrated.error().message);
+      confirmed = *std::move(calibrated);
+    } catch (const std::bad_alloc&) {
+      return failed(ErrorKind::internal, "out of host memory");
+    } catch (const std::exception& error) {
+      return failed(ErrorKind::internal, error.what());
+    }
+  }
+  return &confirmed_.emplace(key, std::move(confirmed)).first->second;
 }
 
-ConfirmedModels Confirmations::calibrate(const Implementation& implementation) {
+Result<ConfirmedModels> Confirmations::calibrate(const Implementation& implementation) {
   ConfirmedModels confirmed;
   const auto give_up = [&](const std::string& why) {
     confirmed.note = "calibration: " + why;
@@ -89,8 +103,10 @@ ConfirmedModels Confirmations::calibrate(const Implementation& implementation) {
   const auto calibration = find_calibration(stages_, implementation);
   if (!calibration) return give_up(fmt::format("no rung runs {} by itself", implementation.op));
   std::map<TensorId, Tensor> inputs;
-  const auto run = run_calibration(*calibration, implementation.path, device_, inputs);
-  if (!run) return give_up(run.error().message);
+  const auto assignment = assign(device_, calibration->program, implementation.path);
+  if (!assignment) return give_up(assignment.error().message);
+  const auto run = run_calibration(*calibration, *assignment, device_, inputs);
+  if (!run) return tl::unexpected(run.error());
 
   const OpCall& call = calibration->program.calls[calibration->call];
   std::string closest;

@@ -12,7 +12,6 @@ namespace parity {
 /// Which of a path's declared models a device was seen to follow: those that gave every bit of a calibration
 /// run, made once per device and path. From then on one of them must give the bits of every case.
 struct ConfirmedModels {
-  bool tried = false;
   std::vector<ArithmeticModel> models;
   std::string note;  ///< why there is none
 };
@@ -24,11 +23,13 @@ class Confirmations {
       : ops_(ops), stages_(stages), device_(device) {}
 
   /// The confirmed models of an implementation: on the first call a small healthy case that contains its op
-  /// is run (the calibration case of the stage of that name, or of the first stage that uses the op).
-  const ConfirmedModels& of(const Implementation& implementation);
+  /// is run (the calibration case of the stage of that name, or of the first stage that uses the op). A
+  /// calibration that did not get to its end (no memory, a device that failed) is an error that names the
+  /// path; the next call tries again. What it showed, and that there can be none, is remembered.
+  Result<const ConfirmedModels*> of(const Implementation& implementation);
 
  private:
-  ConfirmedModels calibrate(const Implementation& implementation);
+  Result<ConfirmedModels> calibrate(const Implementation& implementation);
 
   const OpTable& ops_;
   const StageTable& stages_;
