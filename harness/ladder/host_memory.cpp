@@ -29,22 +29,25 @@ double number_in(const std::string& file) {
   return std::ifstream(file) >> value ? value : std::nan("");
 }
 
-/// What the control groups (version 2) around this process leave; the page cache gives way.
-double control_group_leaves() {
+/// The files in which one version of the memory controller keeps its figures.
+struct ControllerFiles {
+  const char *folder, *most, *used, *cache;
+};
+constexpr ControllerFiles version_1{"memory", "memory.limit_in_bytes", "memory.usage_in_bytes",
+                                    "total_cache"};
+constexpr ControllerFiles version_2{"", "memory.max", "memory.current", "file"};
+
+/// What the group `path` and those around it leave.
+double group_leaves(const std::filesystem::path& root, const ControllerFiles& files, std::string path) {
   double least = HUGE_VAL;
-  std::ifstream groups("/proc/self/cgroup");
-  for (std::string line; std::getline(groups, line);) {
-    if (!line.starts_with("0::")) continue;
-    for (std::string group = line.substr(3);; group.resize(group.find_last_of('/'))) {
-      const std::string folder = "/sys/fs/cgroup" + group;
-      const double most = number_in(folder + "/memory.max"), used = number_in(folder + "/memory.current"),
-                   cache = entry(folder + "/memory.stat", "file");
-      if (!std::isnan(most) && !std::isnan(used))
-        least = std::min(least, most - used + (std::isnan(cache) ? 0 : cache));
-      if (group.find('/') == std::string::npos) break;
-    }
+  for (;; path.resize(path.find_last_of('/'))) {
+    const std::string folder = (root / files.folder).string() + path + "/";
+    const double most = number_in(folder + files.most), used = number_in(folder + files.used),
+                 cache = entry(folder + "memory.stat", files.cache);
+    if (!std::isnan(most) && !std::isnan(used))
+      least = std::min(least, most - used + (std::isnan(cache) ? 0 : cache));
+    if (path.find('/') == std::string::npos) return least;
   }
-  return least;
 }
 
 double address_space_leaves() {
@@ -52,6 +55,14 @@ double address_space_leaves() {
   if (::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return HUGE_VAL;
   const double pages = number_in("/proc/self/statm");
   return static_cast<double>(limit.rlim_cur) - pages * static_cast<double>(::sysconf(_SC_PAGESIZE));
+}
+
+/// RLIMIT_DATA counts private writable mappings, the heap and large allocations among them.
+double data_limit_leaves() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_DATA, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return HUGE_VAL;
+  const double used = entry("/proc/self/status", "VmData:") * 1024;
+  return std::isnan(used) ? HUGE_VAL : static_cast<double>(limit.rlim_cur) - used;
 }
 
 }  // namespace
@@ -77,10 +88,27 @@ double host_bytes_needed(const Program& program, int repeats) {
   return bytes;
 }
 
+double control_groups_leave(const std::filesystem::path& groups, const std::filesystem::path& root) {
+  double least = HUGE_VAL;
+  std::ifstream stream(groups);
+  for (std::string line; std::getline(stream, line);) {
+    // "number:controllers:path"; version 2 has the number 0 and names no controllers.
+    const std::size_t first = line.find(':'), second = line.find(':', first + 1);
+    if (first == std::string::npos || second == std::string::npos) continue;
+    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
+    const std::string path = line.substr(second + 1);
+    if (controllers == ",,") least = std::min(least, group_leaves(root, version_2, path));
+    if (controllers.find(",memory,") != std::string::npos)
+      least = std::min(least, group_leaves(root, version_1, path));
+  }
+  return least;
+}
+
 double host_bytes_available() {
   double bytes = entry("/proc/meminfo", "MemAvailable:") * 1024;
   if (std::isnan(bytes)) bytes = HUGE_VAL;
-  bytes = std::min({bytes, control_group_leaves(), address_space_leaves()});
+  bytes = std::min({bytes, control_groups_leave("/proc/self/cgroup", "/sys/fs/cgroup"),
+                    address_space_leaves(), data_limit_leaves()});
 #ifdef __GLIBC__
   bytes += static_cast<double>(::mallinfo2().fordblks);
 #endif
