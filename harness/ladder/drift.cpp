@@ -64,33 +64,4 @@ Result<ProgramEvaluation> evaluate_tracked(const OpTable& ops, const Program& pr
                           });
 }
 
-Result<ProgramEvaluation> evaluate_emulated(const OpTable& ops, const Program& program,
-                                            const std::map<TensorId, Tensor>& inputs,
-                                            const Assignment& assignment) {
-  return evaluate_program(
-      ops, program, inputs, {}, [&](std::size_t call) -> Result<std::unique_ptr<Arithmetic>> {
-        const Implementation& implementation = *assignment.implementations[call];
-        ArithmeticModel model =
-            implementation.replays.empty() ? implementation.contract : implementation.replays.front();
-        if (!model.accumulation) model.accumulation = Accumulation{};
-        if (model.denormals == Denormals::either) model.denormals = Denormals::preserve;
-        model.precision.store = program.spec(program.calls[call].outputs.front()).dtype;
-        return make_emulated_arithmetic(model);
-      });
-}
-
-Result<void> excuse_underflow(const OpTable& ops, const Program& program,
-                              const std::map<TensorId, Tensor>& inputs, const Assignment& assignment,
-                              std::vector<DriftRecord>& drifts) {
-  if (std::ranges::none_of(drifts, [](const DriftRecord& d) { return d.all_zero; })) return {};
-  const auto honest = evaluate_emulated(ops, program, inputs, assignment);
-  if (!honest) return tl::unexpected(honest.error());
-  for (DriftRecord& drift : drifts) {
-    if (!drift.all_zero) continue;
-    const Value& value = honest->values.at(*program.find(drift.tensor));
-    drift.all_zero = std::ranges::any_of(value.v, [](double v) { return v != 0; });
-  }
-  return {};
-}
-
 }  // namespace parity

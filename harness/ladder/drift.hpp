@@ -18,16 +18,4 @@ Result<ProgramEvaluation> evaluate_tracked(const OpTable& ops, const Program& pr
                                            const std::map<TensorId, Tensor>& inputs,
                                            const Assignment& assignment);
 
-/// The program as an honest device computes it, whatever the order: emulated with the first arithmetic each
-/// implementation may have, in sequence where it declares none.
-Result<ProgramEvaluation> evaluate_emulated(const OpTable& ops, const Program& program,
-                                            const std::map<TensorId, Tensor>& inputs,
-                                            const Assignment& assignment);
-
-/// Takes `all_zero` back from tensors that underflow in the devices' formats: evaluate_emulated gives all
-/// zeros too (the gradient of a saturated gate).
-Result<void> excuse_underflow(const OpTable& ops, const Program& program,
-                              const std::map<TensorId, Tensor>& inputs, const Assignment& assignment,
-                              std::vector<DriftRecord>& drifts);
-
 }  // namespace parity

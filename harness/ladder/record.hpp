@@ -37,7 +37,7 @@ struct DriftRecord {
   std::int64_t step = 0;  ///< of a case with several steps
   std::int64_t elements = 0;
   std::int64_t nonfinite = 0;  ///< elements that are not finite on one side only
-  bool all_zero = false;       ///< the device's are all zero, the exact ones are not
+  bool all_zero = false;       ///< the device's are all zero, the exact ones are not; no fault by itself
   double max_abs = 0, relative_l2 = 0, cosine = 1;
   std::optional<double> max_bound_ratio;  ///< worst |error| / tracked hard bound; absent: not derived
 };
