@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "reports/failure_text.hpp"
+#include "reports/summary.hpp"
 #include "reports/xml_text.hpp"
 
 namespace parity {
@@ -14,8 +15,9 @@ double seconds_of(const Record& record) {
   return std::accumulate(record.host_seconds.begin(), record.host_seconds.end(), record.judge_seconds);
 }
 
-const char* element_of(Verdict verdict) {
-  switch (verdict) {
+const char* element_of(const Record& record) {
+  if (is_empty_pass(record)) return "skipped";
+  switch (record.verdict) {
     case Verdict::pass:
       return nullptr;
     case Verdict::unsupported:
@@ -36,7 +38,7 @@ struct Counts {
   std::size_t tests = 0, failures = 0, errors = 0, skipped = 0;
   double seconds = 0;
   void add(const Record& record) {
-    const std::string_view element = element_of(record.verdict) ? element_of(record.verdict) : "";
+    const std::string_view element = element_of(record) ? element_of(record) : "";
     ++tests;
     failures += element == "failure";
     errors += element == "error";
@@ -58,12 +60,14 @@ void test_case(std::string& out, const Record& record) {
   out += fmt::format(R"(    <testcase classname="{}" name="{}" time="{:.6f}")",
                      xml_text(record.device.id + "." + record.stage),
                      xml_text(record.path + " | " + record.case_text), seconds_of(record));
-  const char* element = element_of(record.verdict);
+  const char* element = element_of(record);
   if (!element) {
     out += "/>\n";
     return;
   }
-  const std::string reason = record.reason.empty() ? std::string(name_of(record.verdict)) : record.reason;
+  const std::string reason = is_empty_pass(record)   ? "the result has no elements: nothing was compared"
+                             : record.reason.empty() ? std::string(name_of(record.verdict))
+                                                     : record.reason;
   out += ">\n";
   if (element == std::string_view("skipped"))
     out += fmt::format("      <skipped message=\"{}: {}\"/>\n", name_of(record.verdict), xml_text(reason));

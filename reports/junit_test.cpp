@@ -80,6 +80,14 @@ TEST(JUnit, WellFormedWhateverTheTextsHold) {
   EXPECT_EQ(malformed(to_junit({})), "");
 }
 
+TEST(JUnit, APassWithoutElementsIsSkipped) {
+  Record record = sample_record(Verdict::pass);
+  record.outputs[0].judgement.statistics.elements = 0;
+  const std::string text = to_junit(std::span(&record, 1));
+  EXPECT_NE(text.find("tests=\"1\" failures=\"0\" errors=\"0\" skipped=\"1\""), std::string::npos) << text;
+  EXPECT_NE(text.find("pass: the result has no elements"), std::string::npos) << text;
+}
+
 TEST(JUnit, VerdictsBecomeTheRightElements) {
   const auto of = [](Verdict verdict) {
     const Record record = sample_record(verdict);

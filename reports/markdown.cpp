@@ -59,6 +59,7 @@ std::string to_markdown(std::span<const Record> records, const MarkdownOptions& 
          : summary.judged() > 0 ? "passed"
                                 : "nothing was judged";
   out += "\n\n" + verdict_counts(summary.verdicts) + ".";
+  if (const std::string why = why_nothing_judged(summary); !why.empty()) out += " Yet " + why + ".";
   if (!records.empty()) {
     const Provenance& provenance = records.front().provenance;
     if (!provenance.commit.empty()) out += " Commit " + markdown_text(provenance.commit) + ".";

@@ -117,6 +117,13 @@ bool is_failure(Verdict verdict) {
          verdict == Verdict::crash || verdict == Verdict::timeout;
 }
 
+bool is_empty_pass(const Record& record) {
+  return record.verdict == Verdict::pass &&
+         std::ranges::all_of(record.outputs, [](const OutputRecord& output) {
+           return output.judgement.statistics.elements == 0;
+         });
+}
+
 std::int64_t RunSummary::count(Verdict verdict) const {
   const auto found = verdicts.find(verdict);
   return found == verdicts.end() ? 0 : found->second;
@@ -129,7 +136,15 @@ std::int64_t RunSummary::failed() const {
 }
 
 std::int64_t RunSummary::judged() const {
-  return records - count(Verdict::unsupported) - count(Verdict::untrusted);
+  return records - count(Verdict::unsupported) - count(Verdict::untrusted) - empty;
+}
+
+std::string why_nothing_judged(const RunSummary& summary) {
+  if (summary.empty == 0 || summary.judged() > 0) return "";
+  return fmt::format(
+      "no element was compared: the results of {} {} have none (a dimension is 0); run a case that has some "
+      "beside them",
+      summary.empty, summary.empty == 1 ? "case" : "cases");
 }
 
 RunSummary summarise(std::span<const Record> records, Rows rows) {
@@ -142,6 +157,7 @@ RunSummary summarise(std::span<const Record> records, Rows rows) {
   for (const Record& record : records) {
     ++summary.records;
     ++summary.verdicts[record.verdict];
+    summary.empty += is_empty_pass(record) ? 1 : 0;
     add(row_of(device_of(summary, record.device), record, rows), record);
     if (record.verdict != Verdict::unsupported) continue;
     const std::string where = fmt::format("{} {} {}", record.device.id, record.stage, record.path);

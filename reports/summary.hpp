@@ -54,10 +54,11 @@ struct RunSummary {
   std::vector<UnsupportedGroup> unsupported;
   std::map<Verdict, std::int64_t> verdicts;
   std::int64_t records = 0;
+  std::int64_t empty = 0;  ///< passes of which no element was compared: every result has none
   std::int64_t count(Verdict verdict) const;
   /// Verdicts that say a contract does not hold: fail, suspect, crash, timeout, drift.
   std::int64_t failed() const;
-  /// Records that proved something, either way: everything but unsupported and untrusted.
+  /// Records that proved something, either way: everything but unsupported, untrusted and empty.
   std::int64_t judged() const;
 };
 
@@ -67,6 +68,11 @@ enum class Rows {
 };
 RunSummary summarise(std::span<const Record> records, Rows rows = Rows::per_path);
 bool is_failure(Verdict verdict);
+/// A pass by default: every result is without elements, so that none could have been wrong.
+bool is_empty_pass(const Record& record);
+
+/// Why nothing was judged, when only results without elements were; empty otherwise.
+std::string why_nothing_judged(const RunSummary& summary);
 
 /// "12 pass, 1 fail, 3 unsupported" in a fixed order, zeros left out; "no records" when empty.
 std::string verdict_counts(const std::map<Verdict, std::int64_t>& verdicts);

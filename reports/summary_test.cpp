@@ -43,6 +43,30 @@ TEST(Summary, RowsGatherCasesOfOnePath) {
   EXPECT_EQ(summary.judged(), 3);
 }
 
+Record without_elements() {
+  Record record = plain(Verdict::pass, "a", 0, 0);
+  record.case_text = "gemm m=0 n=0 k=0";
+  return record;
+}
+
+TEST(Summary, ResultsWithoutElementsJudgeNothing) {
+  const std::vector<Record> alone = {without_elements(), without_elements()};
+  EXPECT_EQ(summarise(alone).judged(), 0);
+  EXPECT_EQ(summarise(alone).count(Verdict::pass), 2);
+  const std::string table = to_table(summarise(alone));
+  EXPECT_NE(table.find("NOTHING JUDGED: 2 pass"), std::string::npos) << table;
+  EXPECT_NE(table.find("no element was compared"), std::string::npos) << table;
+
+  // Beside others they are passes; a fault without an element (a write past the end) is a fault.
+  const std::vector<Record> beside = {without_elements(), plain(Verdict::pass, "a", 1, 1)};
+  EXPECT_EQ(summarise(beside).judged(), 1);
+  EXPECT_EQ(why_nothing_judged(summarise(beside)), "");
+  Record stray = without_elements();
+  stray.verdict = Verdict::fail;
+  EXPECT_EQ(summarise(std::vector<Record>{stray}).judged(), 1);
+  EXPECT_EQ(summarise(std::vector<Record>{stray}).failed(), 1);
+}
+
 TEST(Summary, SizesOfErrorsComeFromPlainFillsWhereThereAreSome) {
   Record wide = plain(Verdict::pass, "a", 1e30, 10);
   wide.case_text = "gemm m=1 fill=wide seed=1";

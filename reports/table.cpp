@@ -135,6 +135,7 @@ std::string to_table(const RunSummary& summary, const TableOptions& options) {
                                                       : "NOTHING JUDGED";
   text += options.colour ? colour_of(worst) + word + "\033[0m" : word;
   text += ": " + counts + (devices == 0 ? "" : where) + "\n";
+  if (const std::string why = why_nothing_judged(summary); !why.empty()) text += "  " + why + "\n";
   return text;
 }
 

@@ -128,6 +128,25 @@ TEST(Cli, NothingToJudgeIsFour) {
   expect_holds(forced.out, "NOTHING JUDGED");
 }
 
+TEST(Cli, ARunOfEmptyResultsAloneIsFour) {
+  const Words empty = {"run",    "--device",         "cpu",    "--path",          "sequential_f32",
+                       "--case", "gemm m=0 n=0 k=0", "--case", "gemm m=0 n=3 k=4"};
+  const ProgramRun alone = parity(empty);
+  EXPECT_EQ(alone.code, 4) << alone.out << alone.err;
+  expect_holds(alone.out, "NOTHING JUDGED: 2 pass");
+  expect_holds(alone.out, "no element was compared");
+  Words lines = empty;
+  lines.emplace_back("--json");
+  const ProgramRun json = parity(lines);
+  EXPECT_EQ(json.code, 4);
+  expect_holds(json.err, "no element was compared");
+  Words beside = empty;
+  beside.insert(beside.end(), {"--case", "gemm m=1 n=1 k=1"});
+  const ProgramRun judged = parity(beside);
+  EXPECT_EQ(judged.code, 0) << judged.out;
+  expect_holds(judged.out, "passed: 3 pass");
+}
+
 TEST(Cli, APassIsZeroAndShowsTheTable) {
   const ProgramRun run = parity(quick());
   EXPECT_EQ(run.code, 0) << run.out << run.err;

@@ -11,7 +11,7 @@ enum ExitCode : int {
   contract_failed = 1,  ///< a contract or a gate failed; also suspect, crash and timeout
   bad_usage = 2,        ///< a wrong argument or input file
   no_device = 3,        ///< the device asked for is not here
-  nothing_judged = 4,   ///< no case matched, or all were unsupported or untrusted
+  nothing_judged = 4,   ///< no case matched, or all were unsupported, untrusted or without an element
   harness_failed = 5,   ///< the harness itself failed
 };
 

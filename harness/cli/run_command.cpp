@@ -132,6 +132,8 @@ int run(const Context& context, const RunRequest& request) {
   if (!request.json)
     print(to_table(summarise(records, request.each_case ? Rows::per_case : Rows::per_path),
                    {colour_wanted(), missing}));
+  if (request.json)
+    if (const std::string why = why_nothing_judged(summarise(records)); !why.empty()) complain(why);
   if (!request.json && output && !broken)
     print(fmt::format("Records, JUnit and summary: {}\n", output->directory().string()));
   if (broken) return report(*broken);
