@@ -38,6 +38,7 @@ class Reading {
       if (!mark) return tl::unexpected(mark.error());
       finish();
       planned_ = mark->cases;
+      plan_ = mark->plan;
       return {};
     }
     if (is_end_mark(line)) {
@@ -61,28 +62,44 @@ class Reading {
 
   void torn() { torn_ = true; }
 
-  /// The run so far is over: says what it lacks.
+  /// The log is at its end.
+  void close() {
+    finish();
+    for (Gap& gap : gaps_) logged_.missing.push_back(std::move(gap.sentence));
+  }
+
+ private:
+  /// What one run lacks, and its plan.
+  struct Gap {
+    std::string plan, sentence;
+  };
+
+  /// The run so far is over: notes what it lacks, or that an earlier one of its plan lacks nothing any more.
   void finish() {
     const bool interrupted = planned_ && !(end_ && end_->complete);
     // Lines that someone removed are missing too.
     const bool lines_gone = (planned_ && recorded_ < *planned_) || (end_ && recorded_ < end_->recorded);
     if (interrupted || lines_gone)
-      logged_.missing.push_back(fmt::format("{}: {} of {} recorded; {}", name_, recorded_,
-                                            planned_ ? *planned_ : end_->recorded,
-                                            interrupted ? "the run was interrupted" : "lines are gone"));
+      gaps_.push_back({plan_, fmt::format("{}: {} of {} recorded; {}", name_, recorded_,
+                                          planned_ ? *planned_ : end_->recorded,
+                                          interrupted ? "the run was interrupted" : "lines are gone")});
     else if (torn_)
-      logged_.missing.push_back(name_ + ": the last record is torn; the run was interrupted");
+      gaps_.push_back({plan_, name_ + ": the last record is torn; the run was interrupted"});
+    else if (planned_ && !plan_.empty())
+      std::erase_if(gaps_, [&](const Gap& gap) { return gap.plan == plan_; });
     planned_.reset();
     end_.reset();
+    plan_.clear();
     recorded_ = 0;
     torn_ = false;
   }
 
- private:
   std::string name_;
   LoggedRecords& logged_;
   std::map<std::string, std::vector<DeviceFact>> facts_;
+  std::vector<Gap> gaps_;
   std::optional<std::int64_t> planned_;
+  std::string plan_;
   std::optional<EndMark> end_;
   std::int64_t recorded_ = 0;
   bool torn_ = false;
@@ -213,7 +230,7 @@ Result<LoggedRecords> parse_record_log(std::string_view text, const std::string&
         fmt::format("{}:{}: the last line is torn (a run was killed while it wrote); left out", name, number);
     reading.torn();
   }
-  reading.finish();
+  reading.close();
   return logged;
 }
 

@@ -52,7 +52,8 @@ class RecordLog {
 struct LoggedRecords {
   std::vector<Record> records;
   std::string note;  ///< not empty: the last line was torn or empty, and left out
-  /// What a run set out to record and did not, a sentence a run. Empty: nothing is known to be missing.
+  /// What a run set out to record and did not, a sentence a run. Empty: nothing is known to be missing. A run
+  /// misses nothing once a later run of the same plan has recorded all of it.
   std::vector<std::string> missing;
 };
 

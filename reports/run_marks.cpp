@@ -46,6 +46,7 @@ std::string to_json_line(const RunMark& mark) {
                           {"suite", mark.suite},
                           {"filter", mark.filter},
                           {"path", mark.path},
+                          {"plan", mark.plan},
                           {"commit", mark.commit},
                           {"version", mark.version},
                           {"started", mark.started}});
@@ -74,6 +75,7 @@ Result<RunMark> parse_run_mark(std::string_view line) {
   mark.suite = text_in(*fields, "suite");
   mark.filter = text_in(*fields, "filter");
   mark.path = text_in(*fields, "path");
+  mark.plan = text_in(*fields, "plan");  // empty in older logs: like no other
   mark.commit = text_in(*fields, "commit");
   mark.version = text_in(*fields, "version");
   mark.started = text_in(*fields, "started");

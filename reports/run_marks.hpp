@@ -13,6 +13,7 @@ namespace parity {
 struct RunMark {
   std::int64_t cases = 0;                ///< cases on paths: records that a whole run leaves
   std::string suite, filter, path;       ///< suite: empty for --case and --input; filter, path: empty for all
+  std::string plan;                      ///< the same for runs of the same cases on the same paths and devices
   std::string commit, version, started;  ///< of the program; started: UTC, ISO 8601
 };
 

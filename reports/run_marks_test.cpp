@@ -9,10 +9,11 @@
 namespace parity {
 namespace {
 
-std::string plan(std::int64_t cases) {
+std::string plan(std::int64_t cases, const std::string& identity = "") {
   RunMark mark;
   mark.cases = cases;
   mark.suite = "smoke";
+  mark.plan = identity;
   return to_json_line(mark) + "\n";
 }
 
@@ -35,7 +36,8 @@ std::vector<std::string> missing(const std::string& text) {
 using Sentences = std::vector<std::string>;
 
 TEST(RunMarks, ReadBackWhatWasWritten) {
-  const RunMark mark{12, "smoke", "gemm \"a\"\xff", "tiled_f32", "abc", "0.1", "2026-01-01T00:00:00Z"};
+  const RunMark mark{12,    "smoke", "gemm \"a\"\xff",      "tiled_f32", "1f2e",
+                     "abc", "0.1",   "2026-01-01T00:00:00Z"};
   const std::string line = to_json_line(mark);
   ASSERT_TRUE(is_run_mark(line));
   EXPECT_FALSE(is_end_mark(line));
@@ -45,6 +47,7 @@ TEST(RunMarks, ReadBackWhatWasWritten) {
   EXPECT_EQ(read->suite, "smoke");
   EXPECT_EQ(read->filter, "gemm \"a\"\xef\xbf\xbd");
   EXPECT_EQ(read->path, "tiled_f32");
+  EXPECT_EQ(read->plan, "1f2e");
   EXPECT_EQ(read->commit, "abc");
   EXPECT_EQ(read->version, "0.1");
   EXPECT_EQ(read->started, "2026-01-01T00:00:00Z");
@@ -98,6 +101,18 @@ TEST(RunMarks, EachRunOfALogIsCountedByItself) {
             Sentences{"log: 1 of 3 recorded; the run was interrupted"});
   EXPECT_EQ(missing(plan(1) + records(1) + end(true, 1) + plan(5) + records(2)),
             Sentences{"log: 2 of 5 recorded; the run was interrupted"});
+}
+
+TEST(RunMarks, AWholeRunOfTheSamePlanFillsTheGapsBeforeIt) {
+  const std::string killed = plan(3, "1f") + records(1), whole = plan(3, "1f") + records(3) + end(true, 3);
+  const Sentences gap{"log: 1 of 3 recorded; the run was interrupted"};
+  EXPECT_EQ(missing(killed + whole), Sentences{});
+  EXPECT_EQ(missing(killed + killed + end(false, 1) + whole), Sentences{});
+  // Another plan, a run that is not whole either, and one that came before fill nothing.
+  EXPECT_EQ(missing(killed + plan(3, "2e") + records(3) + end(true, 3)), gap);
+  EXPECT_EQ(missing(killed + plan(3, "1f") + records(2) + end(true, 3)),
+            (Sentences{gap.front(), "log: 2 of 3 recorded; lines are gone"}));
+  EXPECT_EQ(missing(whole + killed), gap);
 }
 
 TEST(RunMarks, LinesThatAreGoneAreMissed) {

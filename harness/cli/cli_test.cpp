@@ -197,6 +197,29 @@ TEST(Cli, OutHoldsRecordsJUnitAndSummary) {
   expect_holds(report.out, "tests=\"2\"");
 }
 
+TEST(Cli, AWholeRunAfterAnInterruptedOneOfTheSamePlanIsComplete) {
+  const ScratchDirectory scratch;
+  const std::string records = scratch.file("r/records.jsonl");
+  const Words words = {
+      "run", "--device", "cpu", "--path", "sequential_f32", "--case", "gemm m={1,2} n=3 k=4"};
+  const auto again = [&](const Words& more) {
+    Words all = words;
+    all.insert(all.end(), {"--out", scratch.file("r")});
+    all.insert(all.end(), more.begin(), more.end());
+    EXPECT_EQ(parity(all).code, 0);
+    return parity({"report", records}).code;
+  };
+  ASSERT_EQ(again({}), 0);
+  // As a kill leaves it: the second record and the end are not there.
+  std::string kept, line;
+  std::ifstream whole(records);
+  for (int i = 0; i < 2 && std::getline(whole, line); ++i) kept += line + "\n";
+  std::ofstream(records) << kept;
+  EXPECT_EQ(parity({"report", records}).code, 5);
+  EXPECT_EQ(again({"--append", "--seed", "2"}), 5);  // other cases
+  EXPECT_EQ(again({"--append"}), 0);
+}
+
 TEST(Cli, ReportReadsTornLogsAndRefusesBrokenOnes) {
   const ScratchDirectory scratch;
   const std::string out = scratch.file("r");

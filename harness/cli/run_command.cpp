@@ -47,6 +47,7 @@ RunMark mark_of(const RunRequest& request, const RunPlan& plan) {
   if (request.cases.empty() && request.inputs.empty()) mark.suite = request.suite;
   mark.filter = fmt::format("{}", fmt::join(request.filter, " "));
   mark.path = request.path;
+  mark.plan = identity_of(plan);
   mark.commit = program.commit;
   mark.version = program.version;
   mark.started = program.started;

@@ -101,6 +101,20 @@ Result<std::vector<BoundCase>> read_cases(const RunRequest& request, const UserI
   return cases;
 }
 
+std::string identity_of(const RunPlan& plan) {
+  std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
+  const auto add = [&](std::string_view text) {
+    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+    hash *= 0x100000001b3;  // where one text ends, as a byte of zero
+  };
+  for (const WorkItem& item : plan.items) {
+    const DeviceInfo& device = *item.on->device;
+    for (const std::string& text : {device.id, device.name, device.driver, item.path, item.text}) add(text);
+    for (const auto& [port, source] : item.on->provenance.inputs) add(port + "=" + source);
+  }
+  return fmt::format("{:016x}", hash);
+}
+
 Record run_item(const WorkItem& item) {
   const PlannedRunner& on = *item.on;
   Record blank;

@@ -52,6 +52,9 @@ struct RunPlan {
 Result<std::vector<BoundCase>> read_cases(const RunRequest& request, const UserInputs& inputs,
                                           const StageTable& stages);
 
+/// The same for two plans that set out to record the same: equal cases, inputs, paths and devices.
+std::string identity_of(const RunPlan& plan);
+
 /// Runs and judges one case; whatever goes wrong is the record's verdict.
 Record run_item(const WorkItem& item);
 
