@@ -136,19 +136,32 @@ class Linear final : public Op {
     if (activation == "identity") return g;
     const TensorSpec y = builder.program().spec(call.outputs[0]);
     const DType dtype = gradient_dtype(y.dtype);
+    if (activation == "leaky_relu_squared") return before_square(call, builder, g);
     const bool from_result = activation == "sigmoid" || activation == "tanh" || activation == "relu";
-    if (!from_result && activation != "exp")
-      return fail(
-          ErrorKind::unsupported,
-          fmt::format("linear: the gradient of {} cannot be had from its result, which lost the sign; use "
-                      "linear without activation and an op of its own",
-                      activation));
     const TensorId wide = builder.rounded(call.outputs[0], dtype);
     const TensorId d = builder.intermediate("before_activation", dtype, y.shape);
     if (from_result)
       builder.emit({"activation_backward", {{"activation", activation}}, {wide, g}, {d}});
     else
       builder.emit({"mul", {}, {wide, g}, {d}});  // exp is its own derivative
+    return d;
+  }
+
+  /// leaky_relu_squared has the slope 2 z where z > 0 and z / 2 elsewhere. Its result has lost the sign, so z
+  /// = X W^T + bias is computed again; then d = z g / 2 + (z > 0 ? 3/2 z g : 0).
+  static TensorId before_square(const OpCall& call, GradientBuilder& builder, TensorId g) {
+    const TensorSpec y = builder.program().spec(call.outputs[0]);
+    const DType dtype = gradient_dtype(y.dtype);
+    TensorId bias = call.inputs.size() > 2 ? call.inputs[2] : no_tensor;
+    if (bias != no_tensor) bias = builder.rounded(bias, dtype);  // addends have the dtype of the result
+    const TensorId z = builder.intermediate("again", dtype, y.shape);
+    builder.emit({"linear", {}, {call.inputs[0], call.inputs[1], bias}, {z}});
+    const TensorId product = builder.intermediate("slope", dtype, y.shape);
+    builder.emit({"mul", {}, {z, g}, {product}});
+    const TensorId positive = builder.intermediate("positive", dtype, y.shape);
+    builder.emit({"activation_backward", {{"activation", std::string("relu")}}, {z, product}, {positive}});
+    const TensorId d = builder.intermediate("before_activation", dtype, y.shape);
+    builder.emit({"axpby", {{"alpha", 0.5}, {"beta", 1.5}}, {product, positive}, {d}});
     return d;
   }
 

@@ -73,6 +73,7 @@ const std::vector<std::string>& differentiable() {
       "gemm m=5 n=3 k=4 batch=2",
       "linear m=5 n=7 k=9 pad_x=2 pad_y=3",
       "linear m=5 n=7 k=9 activation=sigmoid bias=n",
+      "linear m=5 n=7 k=9 activation=leaky_relu_squared pad_y=3",
       "gru_cell batch=3 inputs=5 hidden=7",
       "gru_cell batch=3 inputs=5 hidden=7 variant=reset_before",
       "gru_sequence steps=1 batch=2 inputs=3 hidden=4",

@@ -23,6 +23,7 @@ const std::vector<Subject>& subjects() {
   static const std::vector<Subject> list{
       {"gemm m=1 n=1 k=1", "gemm m=5 n=7 k=9 ta=t pad_a=2 pad_d=3 alpha=0.5 beta=-1.5", true, true},
       {"linear m=1 n=1 k=1", "linear m=5 n=7 k=9 activation=tanh pad_x=2 pad_y=3", true, true},
+      {"linear m=1 n=1 k=1 bias=n", "linear m=5 n=7 k=9 activation=leaky_relu_squared pad_y=3", true, true},
       {"gru_gate batch=0 hidden=1", "gru_gate batch=3 hidden=5 activation=tanh"},
       {"gru_cell batch=0 inputs=1 hidden=1", "gru_cell batch=3 inputs=5 hidden=7", true, true},
       {"gru_cell batch=1 inputs=1 hidden=1 variant=reset_before",
@@ -187,7 +188,6 @@ TEST(Stages, WhatDoesNotFitIsNamed) {
       {"gru_sequence steps=0 batch=1 inputs=1 hidden=1", "steps"},
       {"muon rows=2 cols=2 mu=2", "mu"},
       {"gemm m=2 n=2 k=2 batch=3 share_b=y gradient=y", "batch"},
-      {"linear m=2 n=2 k=2 activation=leaky_relu_squared gradient=y", "leaky_relu_squared"},
       {"ema rows=1 cols=1 gradient=y", "gradient"},
   };
   for (const auto& [text, part] : wrong)
