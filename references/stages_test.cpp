@@ -205,6 +205,30 @@ TEST(Stages, GradientIsNoPartOfAnOldCaseText) {
   }
 }
 
+TEST(Stages, AdamwTakesItsSettings) {
+  StageRun run("adamw rows=2 cols=3 lr=0.5 beta1=0.5 beta2=0.25 eps=0.125 weight_decay=0.25 step=3" +
+               std::string(f64));
+  run.run();
+  const auto p = run.get("p"), g = run.get("g"), m = run.get("m"), v = run.get("v");
+  const double c0 = 1 - 0.125, c1 = 1 - 0x1p-6;
+  EXPECT_EQ(run.get("correction"), (std::vector<double>{c0, c1}));
+  for (std::size_t i = 0; i < p.size(); ++i) {
+    const double m_next = 0.5 * m[i] + 0.5 * g[i], v_next = 0.25 * v[i] + 0.75 * g[i] * g[i];
+    EXPECT_DOUBLE_EQ(run.get("m_next")[i], m_next);
+    EXPECT_DOUBLE_EQ(run.get("v_next")[i], v_next);
+    EXPECT_NEAR(run.get("p_next")[i],
+                p[i] * (1 - 0.5 * 0.25) - 0.5 * (m_next / c0) / (std::sqrt(v_next / c1) + 0.125), 1e-12);
+  }
+  const StageTable stages = make_stage_table(make_op_table());
+  const auto printed = [&](const std::string& text) { return print_case(*parse_case(text, stages), stages); };
+  const std::string tail = " in=f32 acc=f32 out=f32 fill=normal seed=1";
+  EXPECT_EQ(printed("adamw rows=2 cols=3 beta1=0.9 beta2=0.95"), "adamw rows=2 cols=3" + tail);
+  EXPECT_EQ(printed("adamw rows=2 beta2=0.999 cols=3 beta1=0.8"),
+            "adamw rows=2 cols=3 beta1=0.8 beta2=0.999" + tail);
+  for (const char* wrong : {"beta1=1", "beta2=-0.1"})
+    EXPECT_FALSE(parse_case(std::string("adamw rows=2 cols=3 ") + wrong, stages).has_value()) << wrong;
+}
+
 TEST(Stages, ExactOnlyWhereEveryOrderIs) {
   const StageTable stages = make_stage_table(make_op_table());
   const auto exact = [&](const std::string& text) {

@@ -84,7 +84,7 @@ Result<Tensor> make_content(const Case& c, const TensorSpec& spec, std::uint32_t
       each([&](std::int64_t i) { return std::sin(angle(i)); });
       break;
     case Content::Kind::corrections:
-      each([&](std::int64_t i) { return 1 - power(i == 0 ? 0.9 : 0.95, content.limit); });
+      each([&](std::int64_t i) { return 1 - power(content.decays[i == 0 ? 0 : 1], content.limit); });
       break;
   }
   return tensor;

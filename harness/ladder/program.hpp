@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -25,13 +26,14 @@ struct Content {
     mask,         ///< i32, 1 or, for one in eight and for the first `limit` elements, 0
     cosines,      ///< cos(t theta_i), [t, i], theta_i = 10000^(-i / columns): a table for rope
     sines,        ///< sin of the same
-    corrections,  ///< {1 - 0.9^t, 1 - 0.95^t}, t = limit: AdamW's bias corrections
+    corrections,  ///< {1 - decays[0]^t, 1 - decays[1]^t}, t = limit: AdamW's bias corrections
   };
   Kind kind = Kind::values;
   double scale = 1;  ///< a power of two where values must stay exact
   std::int64_t limit = 0;
   FillRole role = FillRole::addend;  ///< values: a factor of a sum, over `axis`
   int axis = -1;
+  std::array<double, 2> decays = {0.9, 0.95};  ///< corrections: AdamW's beta1 and beta2
 };
 
 /// A named tensor of a Program. Inputs are written before a run, outputs and intermediates are poisoned

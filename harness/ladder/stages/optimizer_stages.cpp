@@ -1,4 +1,6 @@
 // Rung 9: one step of each optimizer, its state given.
+#include <cmath>
+
 #include "harness/ladder/stages/ladder_stages.hpp"
 #include "harness/ladder/stages/optimizer_blocks.hpp"
 
@@ -15,13 +17,20 @@ Shape matrix_shape(const Case& c) {
   return {c.parameters.integer("rows"), c.parameters.integer("cols")};
 }
 
+/// A factor of a moving average. 1 would never take anything in, and its bias correction would be 0.
+Parameter decay_parameter(std::string_view name, double fallback, std::string_view help) {
+  return {name, fallback, false, 0, std::nextafter(1.0, 0.0), {}, help};
+}
+
 StageDefinition adamw_stage() {
   StageDefinition d;
   d.name = "adamw";
-  d.summary = "one step of AdamW with decays 0.9 and 0.95, torch.optim.AdamW";
+  d.summary = "one step of AdamW, as torch.optim.AdamW";
   d.rung = 9;
   d.parameters = matrix_parameters();
   d.parameters.push_back(real_parameter("lr", 1e-3, "learning rate"));
+  d.parameters.push_back(decay_parameter("beta1", 0.9, "of the mean of g, below 1"));
+  d.parameters.push_back(decay_parameter("beta2", 0.95, "of the mean of g^2, below 1"));
   d.parameters.push_back(real_parameter("eps", 1e-8, "added to the root"));
   d.parameters.push_back(real_parameter("weight_decay", 0.04, "of p, times lr"));
   d.parameters.push_back(optional_size("step", 1, "t of the bias corrections 1 - beta^t"));
@@ -30,11 +39,14 @@ StageDefinition adamw_stage() {
     const Shape shape = matrix_shape(c);
     Content magnitudes{Content::Kind::magnitudes}, corrections{Content::Kind::corrections};
     corrections.limit = c.parameters.integer("step");
+    corrections.decays = {c.parameters.real("beta1"), c.parameters.real("beta2")};
     const TensorId p = composer.input("p", shape), g = composer.input("g", shape);
     const AdamWStep state{p, composer.input("m", shape), composer.input("v", shape, magnitudes)};
     const TensorId correction = composer.input("correction", {2}, corrections);
     AdamWSettings settings;
     settings.lr = c.parameters.real("lr");
+    settings.beta1 = c.parameters.real("beta1");
+    settings.beta2 = c.parameters.real("beta2");
     settings.eps = c.parameters.real("eps");
     settings.weight_decay = c.parameters.real("weight_decay");
     const AdamWStep next = adamw_step(composer, p, g, state, correction, settings, "");
