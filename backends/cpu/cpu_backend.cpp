@@ -75,16 +75,17 @@ std::vector<HostPath> plain_paths(const OpTable& ops, const std::string& op) {
   return paths;
 }
 
-/// One path for each format that is converted from, to any other.
+/// One path for each format that is converted from, to any other of programs in fp32 and of those in fp64.
 std::vector<HostPath> cast_paths(const OpTable& ops) {
+  using enum DType;
+  const std::string nearest = "rounded to nearest even";
+  const std::vector<DType> narrow{f32, f16, bf16}, all{f64, f32, f16, bf16};
   std::vector<HostPath> paths;
-  for (const DType from : {DType::f32, DType::f16, DType::bf16}) {
-    EmulatedPath emulated{fmt::format("from_{}", name_of(from)),
-                          "rounded to nearest even",
-                          from,
-                          DType::f32,
-                          {DType::f32, DType::f16, DType::bf16},
-                          {}};
+  for (const EmulatedPath& emulated : {EmulatedPath{"from_f32", nearest, f32, f32, narrow, {}},
+                                       EmulatedPath{"from_f16", nearest, f16, f32, narrow, {}},
+                                       EmulatedPath{"from_bf16", nearest, bf16, f32, narrow, {}},
+                                       EmulatedPath{"from_f64", nearest, f64, f64, all, {}},
+                                       EmulatedPath{"from_f32_f64", "widened", f32, f64, {f64}, {}}}) {
     paths.push_back(make_path(ops, "cast", emulated));
     paths.back().implementation.factors = 1;
   }
