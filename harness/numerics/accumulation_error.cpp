@@ -98,8 +98,9 @@ std::vector<Stretch> cut_into_stretches(const SummationPlan& plan, std::int64_t 
     Stretch whole;
     whole.end = terms;
     whole.ends_part = true;
-    add_chains(whole, static_cast<double>(std::min(parts, terms)), static_cast<double>(step_terms));
-    add_tree(whole, static_cast<double>(std::min(parts, terms)));
+    whole.leaves = static_cast<double>(std::min(parts, terms));
+    add_chains(whole, whole.leaves, static_cast<double>(step_terms));
+    add_tree(whole, whole.leaves);
     out.push_back(whole);
   } else if (parts <= pieces) {
     for (std::int64_t part = 0; part < parts; ++part) {

@@ -22,6 +22,7 @@ struct Stretch {
   double tree = 0;                     ///< nodes of a tree over equal shares of the stretch
   double steps = 0;                    ///< truncated sums of a multi-term adder, along the path
   double chains = 0;  ///< > 0: the steps belong to that many chains, each from zero to about D / chains
+  double leaves = 0;  ///< > 0: the sums of that many chains, each from zero, are added by a tree
   bool ends_part =
       false;  ///< the chain's sum then joins the total, with one rounding, and the chain restarts
 };

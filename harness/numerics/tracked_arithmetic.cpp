@@ -237,6 +237,21 @@ class TrackedArithmetic final : public Arithmetic {
     const auto product = [&](const std::vector<double>& left, const std::vector<double>& right, double factor,
                              std::vector<double>& into) {
       if (left.empty() || right.empty()) return;
+      if (c.rows * c.cols == 1 && c.batch > 1) {  // rows of their own: a product's fixed cost is not worth it
+        const std::int64_t terms = transpose_a ? a.rows : a.cols;
+        const auto begin = [&](const Value& value, const std::vector<double>& array, std::int64_t batch) {
+          return array.data() + (value.batch == 1 ? 0 : batch * terms);
+        };
+#pragma omp parallel for schedule(static) if (worth_threads(c.batch, 1, terms))
+        for (std::int64_t batch = 0; batch < c.batch; ++batch) {
+          const double *x = begin(a, left, batch), *y = begin(b, right, batch);
+          double sum = 0;
+#pragma omp simd reduction(+ : sum)
+          for (std::int64_t k = 0; k < terms; ++k) sum += x[k] * y[k];
+          into[static_cast<std::size_t>(batch)] += factor * sum;
+        }
+        return;
+      }
       std::vector<double> sums(static_cast<std::size_t>(c.rows * c.cols));
       for (std::int64_t batch = 0; batch < c.batch; ++batch) {
         multiply(view(a, left, batch, transpose_a), view(b, right, batch, transpose_b), sums.data(), c.cols,

@@ -7,6 +7,8 @@
 
 #include "harness/numerics/arithmetic_testing.hpp"
 #include "harness/numerics/tracked_element.hpp"
+#include "harness/numerics/value_shape.hpp"
+#include "harness/tensor/random.hpp"
 
 namespace parity {
 namespace {
@@ -108,6 +110,56 @@ TEST(Tracked, MultiTermAdderStaysInItsBounds) {
   }
 }
 
+/// Rows of scalar products have a way of their own; their bounds are those of a product of matrices.
+TEST(Tracked, DotsOfRowsHaveTheBoundsOfAProduct) {
+  std::vector<ArithmeticModel> models;
+  for (const SummationOrder& order : all_orders())
+    models.push_back(model_of(DType::f32, DType::f32, order, MultiplyAdd::separate));
+  models.push_back(model_of(DType::f16, DType::f32, {}, MultiplyAdd::multi_term));
+  models.push_back(models.front());
+  models.back().accumulation.reset();
+  models.push_back(models.front());
+  models.back().denormals = Denormals::either;
+  constexpr std::int64_t rows = 5;
+  for (const ArithmeticModel& model : models) {
+    for (const Fill fill : {Fill::normal, Fill::positive, Fill::wide, Fill::subnormal, Fill::nan_cone}) {
+      for (const std::int64_t k : {1, 7, 150}) {
+        const Factors f = make_factors(model.precision.input, fill, 3, rows, rows, k);
+        const auto arithmetic = make_tracked_arithmetic(model);
+        Value x = arithmetic->load(f.a), y = transpose(arithmetic->load(f.b));
+        for (const bool with_errors : {false, true}) {
+          if (with_errors) {  // errors of the operands go through
+            x = arithmetic->add(x, x);
+            y = arithmetic->mul(y, y);
+          }
+          const Value dots = arithmetic->row_dot(x, &y);
+          const Value whole = arithmetic->matmul(x, false, y, true);
+          for (std::int64_t i = 0; i < rows; ++i) {
+            const auto at = static_cast<std::size_t>(i), diagonal = static_cast<std::size_t>(i * rows + i);
+            const std::string what =
+                to_string(model) + " " + std::string(name_of(fill)) + " " + std::to_string(k);
+            if (std::isnan(whole.v[diagonal])) {
+              EXPECT_TRUE(std::isnan(dots.v[at])) << what;
+              EXPECT_EQ(dots.hard[at], 0) << what;
+              continue;
+            }
+            EXPECT_NEAR(dots.v[at], whole.v[diagonal],
+                        1e-10 * whole.hard[diagonal] + 1e-12 * std::fabs(whole.v[diagonal]))
+                << what;
+            // Margins of a whole product, where any of its inputs is subnormal, are 1e-4 of the bound.
+            const double tolerance = 1.1e-4 * whole.hard[diagonal];
+            EXPECT_NEAR(dots.hard[at], whole.hard[diagonal], tolerance) << what;
+            EXPECT_NEAR(dots.systematic[at], whole.systematic[diagonal], tolerance) << what;
+            EXPECT_NEAR(dots.mean[at], whole.mean[diagonal], 1e-5 * whole.hard[diagonal]) << what;
+            if (whole.v[diagonal] == 0) continue;  // the margin of the squares of zeros is what is left
+            EXPECT_NEAR(dots.variance[at], whole.variance[diagonal], 1e-4 * whole.variance[diagonal]) << what;
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST(Tracked, SpreadIsThatOfTheErrors) {
   for (const SummationOrder& order : all_orders()) {
     for (const Fill fill : {Fill::normal, Fill::positive}) {
@@ -117,6 +169,67 @@ TEST(Tracked, SpreadIsThatOfTheErrors) {
       EXPECT_LT(spread.largest, 6.5) << to_string(model) << name_of(fill);
     }
   }
+}
+
+/// 0.3 (1 + eps r) for each term, r uniform in [-1, 1]; the other factor is one value a column.
+Factors nearly_equal(std::int64_t k, double eps) {
+  Factors f{make_tensor(DType::f32, {6, k}), make_tensor(DType::f32, {k, 3})};
+  for (std::int64_t i = 0; i < 6 * k; ++i) {
+    const PhiloxBlock r = philox(7, static_cast<std::uint64_t>(i), 1);
+    f.a.set_value(i, (0.3 + 0.01 * static_cast<double>(i / k)) *
+                         (1 + eps * (2 * uniform_open(r.word[0], r.word[1]) - 1)));
+  }
+  for (std::int64_t i = 0; i < 3 * k; ++i) f.b.set_value(i, i % 3 == 0 ? 1 : i % 3 == 1 ? 0.7 : -1.3);
+  return f;
+}
+
+TEST(Tracked, LongSumsOfPositiveTermsStayInTheirBounds) {
+  const std::int64_t k = 1 << 18;
+  for (const DType input : {DType::f32, DType::bf16}) {
+    for (const bool known : {true, false}) {
+      const ArithmeticModel actual = model_of(input, DType::f32, {});
+      ArithmeticModel claimed = actual;
+      if (!known) claimed.accumulation.reset();
+      for (const std::uint64_t seed : {1, 2}) {
+        const Factors f = make_factors(input, Fill::positive, seed, 2, 2, k);
+        const Value got = emulate(actual, f.a, f.b), want = track(claimed, f.a, f.b);
+        for (std::size_t i = 0; i < got.v.size(); ++i) {
+          const double error = std::fabs(got.v[i] - want.v[i]), sigma = std::sqrt(want.variance[i]);
+          EXPECT_LE(error, 8 * sigma + want.systematic[i]) << to_string(claimed) << " seed " << seed;
+          EXPECT_GT(want.systematic[i], sigma / 4);
+          EXPECT_LT(want.systematic[i], want.hard[i] / 100);
+        }
+      }
+    }
+  }
+}
+
+TEST(Tracked, ErrorsOfNearlyEqualTermsAddUp) {
+  double worst_without = 0;
+  for (const double eps : {0.0, 1e-6, 1e-4, 1e-3, 0.3}) {
+    for (const std::int64_t k : {300, 20000}) {
+      const Factors f = nearly_equal(k, eps);
+      for (const SummationOrder& order : all_orders()) {
+        for (const bool known : {true, false}) {
+          const ArithmeticModel actual = model_of(DType::f32, DType::f32, order, MultiplyAdd::separate);
+          ArithmeticModel claimed = actual;
+          if (!known) claimed.accumulation.reset();
+          const Value got = emulate(actual, f.a, f.b), want = track(claimed, f.a, f.b);
+          for (std::size_t i = 0; i < got.v.size(); ++i) {
+            const double error = std::fabs(got.v[i] - want.v[i]), spread = 8 * std::sqrt(want.variance[i]);
+            EXPECT_LE(error, want.hard[i]) << to_string(actual) << eps << " " << k;
+            EXPECT_LE(error, spread + want.systematic[i]) << to_string(actual) << eps << " " << k << known;
+            worst_without = std::max(worst_without, error / spread);
+            // Little is added where terms differ by far more than the spacing of their sum.
+            if (eps == 0.3) {
+              EXPECT_LE(want.systematic[i], k == 300 ? 0 : spread / 4) << to_string(claimed) << k;
+            }
+          }
+        }
+      }
+    }
+  }
+  EXPECT_GT(worst_without, 5);  // the spread alone does not hold
 }
 
 TEST(Tracked, AWrongModelIsSeen) {
