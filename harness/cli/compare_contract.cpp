@@ -130,7 +130,11 @@ Result<OutputRecord> judge_with_inputs(const Tensor& got, const std::string& cas
     replayed.confirmed = true;
   }
   const Contract contract = contract_of(model, got.dtype());
-  Judgement judgement = judge(got, want->front(), contract, replayed);
+  const std::vector<ArithmeticModel> chains = plain_chains(model);
+  Judgement judgement =
+      judge(got, want->front(), contract, replayed, [&](const std::vector<std::int64_t>& elements) {
+        return replay_single_elements(result, chains, elements);
+      });
   distrust_trivial(judgement);
   return record_of(call.op, "GOT", got, contract, std::move(judgement));
 }

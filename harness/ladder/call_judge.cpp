@@ -62,7 +62,10 @@ Result<std::vector<OutputRecord>> judge_call(const FinishedCall& call, Confirmat
   const auto known = confirmations.of(*call.implementation);
   if (!known) return tl::unexpected(known.error());
   const ConfirmedModels& confirmed = **known;
-  const auto& models = confirmed.models.empty() ? call.implementation->replays : confirmed.models;
+  // What explains single elements: the confirmed arithmetics, else those the path may have.
+  std::vector<ArithmeticModel> models =
+      confirmed.models.empty() ? call.implementation->replays : confirmed.models;
+  if (models.empty()) models = plain_chains(call.implementation->contract);
   std::vector<OutputRecord> records;
   for (std::size_t output = 0; output < op_call.outputs.size(); ++output) {
     const TensorId id = op_call.outputs[output];

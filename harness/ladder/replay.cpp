@@ -105,6 +105,19 @@ ReplaySample choose_sample(const Shape& shape, std::int64_t most, std::uint64_t 
   return sample;
 }
 
+std::vector<ArithmeticModel> plain_chains(const ArithmeticModel& contract) {
+  std::vector<ArithmeticModel> chains;
+  if (contract.accumulation) return chains;
+  for (const MultiplyAdd how : {MultiplyAdd::separate, MultiplyAdd::fused})
+    for (const Denormals denormals : {Denormals::preserve, Denormals::flush}) {
+      if (contract.denormals != Denormals::either && contract.denormals != denormals) continue;
+      chains.push_back(contract);
+      chains.back().accumulation = Accumulation{{}, how, {}};
+      chains.back().denormals = denormals;
+    }
+  return chains;
+}
+
 Result<ReplayResult> replay(const CallResult& call, const ArithmeticModel& model,
                             const ReplaySample& sample) {
   auto value = emulate(call, model, sample);

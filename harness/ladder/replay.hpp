@@ -38,4 +38,10 @@ Result<ReplayResult> replay_best(const CallResult& call, const std::vector<Arith
 std::vector<bool> replay_single_elements(const CallResult& call, const std::vector<ArithmeticModel>& models,
                                          const std::vector<std::int64_t>& elements);
 
+/// What a kernel of unknown order (contract.accumulation empty) may compute as well as anything else: one chain
+/// in sequence, products rounded or fused. Where the order does not matter (equal terms, zeros among them)
+/// these are the bits of every chain, however far its errors, all of one sign, have taken the sum from its
+/// expected spread.
+std::vector<ArithmeticModel> plain_chains(const ArithmeticModel& contract);
+
 }  // namespace parity
