@@ -246,6 +246,12 @@ TEST(Cli, JsonOfDevicesAndList) {
   EXPECT_GT((*smoke)["cases"].size(), 50u);
 }
 
+TEST(Cli, ListNamesTheInputsThatCanBeBrought) {
+  const std::string out = parity({"list", "linear"}).out;
+  expect_holds(out, "--input    X, W, bias");
+  expect_holds(parity({"list", "adamw"}).out, "--input    p, g, m, v, correction");
+}
+
 TEST(Cli, ASuiteFileAndItsErrors) {
   const ScratchDirectory scratch;
   std::ofstream(scratch.file("own.txt")) << "# mine\ngemm m={1,2} n=3 k=4 in=f32\n\n";

@@ -128,23 +128,39 @@ void add_compare_command(CLI::App& app, Context& context) {
   command->add_option("want", options->want, "What it should be, taken as the truth (best in fp64)");
   std::vector<std::string> ops = {"identity"};
   for (const auto& stage : context.stages.all()) ops.emplace_back(stage->name());
-  command->add_option("--op", options->op, "The op that made GOT")->required()->check(CLI::IsMember(ops));
-  command->add_option("-i,--input", options->inputs, "The op's inputs: A=FILE[:TENSOR], B=...; several times")
+  command->add_option("--op", options->op, "The op that made GOT; identity: a copy or a conversion")
+      ->required()
+      ->check(CLI::IsMember(ops));
+  command
+      ->add_option(
+          "-i,--input", options->inputs,
+          "An input of the op: A=a.npy, or B=model.safetensors:lm_head.weight; several times. `parity "
+          "list OP` names them")
       ->allow_extra_args(false);
-  command->add_option("--set", options->settings, "The op's settings as in a case text: 'tb=t alpha=0.5'");
-  command->add_option("--in", options->in, "Format of the inputs (default: the input files', else f32)");
-  command->add_option("--acc", options->acc, "Format of the accumulation")->capture_default_str();
-  command->add_option("--model", options->model, "Order and arithmetic of the sums, if they are known")
+  command->add_option("--set", options->settings,
+                      "The op's settings as in a case text, for example 'tb=t alpha=0.5'; `parity list OP` "
+                      "shows them");
+  command->add_option("--in", options->in,
+                      "Format that the kernel read its inputs in: f64, f32, f16 or bf16 (default: the input "
+                      "files', else f32)");
+  command->add_option("--acc", options->acc, "Format that it added in: f64, f32, f16 or bf16")
+      ->capture_default_str();
+  command->add_option("--model", options->model, "How it added, if that is known; see below")
       ->check(CLI::IsMember(claim_models()))
       ->capture_default_str();
-  command->add_option("--k", options->k, "Length of the sums (with --max-product)")
+  command->add_option("--k", options->k, "How many products each sum has (with --max-product)")
       ->check(CLI::Range(1, 1 << 24));
-  command->add_option("--max-product", options->max_product, "No |a*b| in the sums is larger than this")
+  command
+      ->add_option("--max-product", options->max_product,
+                   "P: no product |a*b| in the sums is larger (with --k)")
       ->check(CLI::PositiveNumber);
-  command->add_option("--nan", options->nan, "What a NaN in WANT or --input means: reject, or allow")
+  command
+      ->add_option(
+          "--nan", options->nan,
+          "A NaN in WANT or --input: reject it as a mistake, or allow it and judge who may become NaN")
       ->check(CLI::IsMember({"reject", "allow"}))
       ->capture_default_str();
-  command->add_flag("--json", options->json, "The record as one JSON line");
+  command->add_flag("--json", options->json, "The record as one JSON line, for programs");
   command->footer(
       "What can be judged depends on what is known:\n"
       "  --input A=... --input B=...   the full contract against parity's own fp64 reference; WANT is "
@@ -158,9 +174,18 @@ void add_compare_command(CLI::App& app, Context& context) {
       "                                or Inf stands for a number.\n"
       "  --op identity                 GOT must be WANT rounded once to GOT's dtype, bit for bit.\n"
       "\n"
+      "--model: unknown (any order; of 16-bit inputs a tensor core's adder too), or, and then the bits are "
+      "the "
+      "contract:\n"
+      "  fma           one chain of fused multiply-adds in the order of k\n"
+      "  separate      the same, every product rounded before it is added\n"
+      "  pairwise      a balanced tree\n"
+      "  tensor-core   an NVIDIA Hopper tensor core: 16 products and the sum in one step, truncated\n"
+      "\n"
       "Examples:\n"
       "  parity compare got.npy --op gemm --input A=a.npy --input B=b.npy --set tb=t\n"
       "  parity compare got.npy want.npy --op gemm --k 4096 --max-product 9.5\n"
+      "  parity compare y.npy --op linear --input X=x.npy --input W=w.npy --set 'bias=n' --model fma\n"
       "  parity compare out.safetensors:y ref.safetensors:y --op identity\n"
       "\n"
       "Exit codes: 0 pass; 1 fail or suspect; 2 a file or argument is wrong; 4 nothing could be judged.");

@@ -116,13 +116,19 @@ void add_devices_command(CLI::App& app, Context& context) {
                    "Only this one: an id (vulkan:0), a backend (vulkan) or a part of "
                    "the name; may be given several times")
       ->allow_extra_args(false);
-  command->add_flag("--json", options->json, "For programs");
+  command->add_flag("--json", options->json, "The same as JSON, for programs");
   command->footer(
       "Lists each device with its driver, the limits and features that matter to numerics, its "
       "cooperative-matrix\n"
       "configurations, and for every kernel path whether it is legal there and, if not, exactly why. A "
       "backend that\n"
-      "is not here is listed with the reason.");
+      "is not here is listed with the reason.\n"
+      "\n"
+      "Examples:\n"
+      "  parity devices\n"
+      "  parity devices --device vulkan\n"
+      "\n"
+      "Exit codes: 0; 2 bad usage; 3 the device asked for is not here.");
   command->callback([&context, options] { context.exit_code = run(context, *options); });
 }
 

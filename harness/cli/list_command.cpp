@@ -34,6 +34,23 @@ std::string choices_text(const Parameter& parameter) {
   return text;
 }
 
+/// The inputs that a user may bring to a rung: those of a small case that the rung would take.
+std::string inputs_text(const Stage& stage) {
+  Case c = stage.calibration({}, DType::f32);
+  for (const Parameter& parameter : stage.parameters())
+    if (parameter.name == "gradient") c.parameters.set("gradient", std::string("n"));
+  const auto program = stage.build(c);
+  std::string text;
+  if (!program) return text;
+  for (const TensorSpec& spec : program->tensors) {
+    if (spec.role != TensorSpec::Role::input || spec.is_view()) continue;
+    auto tensor = Tensor::create(spec.dtype, spec.shape);
+    if (!tensor || !stage.bind(c, {{spec.name, *std::move(tensor)}})) continue;
+    text += fmt::format("{}{}", text.empty() ? "" : ", ", spec.name);
+  }
+  return text;
+}
+
 std::string stage_text(const Stage& stage) {
   std::string text = fmt::format("  {}: {}  {}\n", stage.rung(), stage.name(), stage.summary());
   for (const Parameter& parameter : stage.parameters()) {
@@ -42,6 +59,8 @@ std::string stage_text(const Stage& stage) {
         choices.empty() ? std::string(parameter.name) : fmt::format("{}={}", parameter.name, choices);
     text += fmt::format("       {:<10} {} ({})\n", name, parameter.help, default_text(parameter));
   }
+  if (const std::string inputs = inputs_text(stage); !inputs.empty())
+    text += fmt::format("       {:<10} {}\n", "--input", inputs);
   return text;
 }
 
@@ -206,15 +225,19 @@ void add_list_command(CLI::App& app, Context& context) {
   CLI::App* command = app.add_subcommand("list", "Rungs, cases, kernel paths and their contracts");
   command->add_option(
       "filter", options->filter,
-      "Words that must all fit (anywhere; * and ? stand for any characters); with a filter the cases "
-      "are listed one by one");
-  command->add_option("-s,--suite", options->suite, "Only the cases of this suite (a name, or a file)");
-  command->add_flag("--json", options->json, "For programs");
+      "Words, each of which must stand somewhere in what is listed (* and ? stand for any characters); with "
+      "a filter the cases are listed one by one");
+  command->add_option("-s,--suite", options->suite,
+                      "Only the cases of this suite: smoke, ladder, conformance or a file of case patterns");
+  command->add_flag("--json", options->json, "The same as JSON, for programs");
   command->footer(
       "Examples:\n"
       "  parity list                     rungs with their settings, suites, kernel paths\n"
       "  parity list linear tanh         the cases of every suite that hold both words\n"
-      "  parity list --suite smoke       the cases of one suite");
+      "  parity list 'gemm*k=588'        quote what the shell would take for a file name\n"
+      "  parity list --suite smoke       the cases of one suite\n"
+      "\n"
+      "Exit codes: 0; 2 bad usage, or a suite that cannot be read; 4 nothing fits.");
   command->callback([&context, options] { context.exit_code = run(context, *options); });
 }
 

@@ -158,48 +158,68 @@ void add_run_command(CLI::App& app, Context& context) {
       app.add_subcommand("run", "Climbs the ladder: runs cases on devices and judges every element");
   command->add_option(
       "filter", request->filter,
-      "Words that must all fit 'rung path case' (anywhere; * and ? stand for any characters)");
+      "Words, each of which must stand somewhere in 'rung path case' (* and ? stand for any characters)");
   command
       ->add_option("-d,--device", request->devices,
                    "An id (vulkan:0), a backend (vulkan) or a part of the name; several times; default: all")
       ->allow_extra_args(false)
       ->check(not_empty);
-  command->add_option("-p,--path", request->path, "Only this kernel path; it is never replaced by another")
+  command
+      ->add_option(
+          "-p,--path", request->path,
+          "Only this kernel path, for example tiled_f32; it is never replaced by another. `parity list` "
+          "names them")
       ->check(not_empty);
   command->add_option("-s,--suite", request->suite, "smoke, ladder, conformance or a file of case patterns")
       ->check(not_empty)
       ->capture_default_str();
-  command->add_option("-c,--case", request->cases, "A case text or pattern instead of a suite; several times")
+  command
+      ->add_option("-c,--case", request->cases,
+                   "A case text or pattern instead of a suite, for example 'gemm m=64 n=63 k=588 in=f16'; "
+                   "several times")
       ->allow_extra_args(false)
       ->check(not_empty);
-  command->add_option("--seed", request->seed, "Seed of every case, in place of its own")->check(not_empty);
+  command->add_option("--seed", request->seed, "Seed of every case, in place of its own: a whole number")
+      ->check(not_empty);
   command
-      ->add_option("-i,--input", request->inputs,
-                   "NAME=FILE.npy or NAME=FILE.safetensors:TENSOR; dimensions and in= follow; several times")
+      ->add_option(
+          "-i,--input", request->inputs,
+          "A tensor of your own in place of a fill: NAME=FILE.npy or NAME=FILE.safetensors:TENSOR; the "
+          "case's dimensions and in= follow from it; several times")
       ->allow_extra_args(false);
   command
       ->add_option("--nan", request->nan,
-                   "What a NaN in --input means: reject it, or judge who may become NaN")
+                   "A NaN in --input: reject it as a mistake, or allow it and judge who may become NaN")
       ->check(CLI::IsMember({"reject", "allow"}))
       ->capture_default_str();
   command
       ->add_option("-o,--out", request->out,
                    "Directory for records.jsonl (written as cases finish), junit.xml and summary.md")
       ->check(not_empty);
-  command->add_flag("--append", request->append, "Add to the records of an earlier run in DIR")
+  command
+      ->add_flag(
+          "--append", request->append,
+          "Add to the records of earlier runs in that directory; what an interrupted one lacks counts as "
+          "there once the same run has got to its end")
       ->needs("--out");
   command->add_option("--repeats", request->repeats, "Runs of each case, compared bit by bit")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   command->add_flag("--no-order-effects", request->no_order_effects,
-                    "Leave out batch invariance, permutations and the emulated ensemble");
-  command->add_flag("--validate", request->validate,
-                    "Vulkan: validation layer with synchronization validation");
-  command->add_option("--timeout", request->timeout_seconds, "Seconds one run on a device may take")
+                    "Do not measure what the order of summation does (rows alone, permuted sums, emulated "
+                    "orders): quicker");
+  command->add_flag(
+      "--validate", request->validate,
+      "Vulkan: with the validation layer (and its synchronization validation), whose messages are "
+      "failures; slow");
+  command
+      ->add_option("--timeout", request->timeout_seconds,
+                   "Seconds that one run of a case may take on a device; then its verdict is timeout")
       ->check(CLI::Range(0.001, 86400.0))
       ->capture_default_str();
   command->add_flag("--each-case", request->each_case, "A row a case in the table, instead of a row a path");
-  command->add_flag("--json", request->json, "Records as JSON lines on standard output, no table");
+  command->add_flag("--json", request->json,
+                    "Records as JSON lines on standard output, for programs; no table");
   command->footer(
       "Each case is one text, which gives the same bits of input on any machine: the repro line of a "
       "failure.\n"
