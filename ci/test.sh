@@ -4,14 +4,18 @@
 #   the CPU side under AddressSanitizer and UBSan, the fuzz targets for a minute, the format check.
 # Stops at nothing: every part runs, the exit code is 0 only when all passed. Ends with ctest's closing lines.
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
-fuzz_seconds=${PARITY_FUZZ_SECONDS:-20} # each target
+fuzz_seconds=${PARITY_FUZZ_SECONDS:-30} # all targets side by side
 
 "$root/ci/setup.sh"
-"$root/ci/software-devices.sh"
 use_vulkan_sdk
 logs=$root/build/test-logs
 mkdir -p "$logs"
+# Fetched while the compiler works.
+"$root/ci/software-devices.sh" > "$logs/software-devices.log" 2>&1 &
+devices=$!
 configure_and_build release
+wait "$devices" || { cat "$logs/software-devices.log"; die "the software devices could not be fetched"; }
+cat "$logs/software-devices.log"
 
 failures=()
 closing=()
@@ -52,12 +56,18 @@ run_ctest sanitizers "$root/build/asan"
 say "building the fuzz targets"
 (cd "$root" && cmake --preset fuzz > "$root/build/configure-fuzz.log" 2>&1 &&
   cmake --build --preset fuzz -j "$jobs" --target npy_fuzz safetensors_fuzz case_fuzz) || die "the fuzz targets do not build"
+say "fuzzing for $fuzz_seconds s"
+declare -A fuzzers
 for target in npy safetensors case; do
-  say "fuzzing $target for $fuzz_seconds s"
   mkdir -p "$root/build/fuzz/found/$target"
   "$root/build/fuzz/bin/${target}_fuzz" -max_total_time="$fuzz_seconds" -print_final_stats=1 \
-    -artifact_prefix="$root/build/fuzz/" "$root/build/fuzz/found/$target" "$root/fuzz/corpus/$target" \
-    > "$logs/fuzz-$target.log" 2>&1 || { tail -n 40 "$logs/fuzz-$target.log"; failures+=("fuzz $target"); }
+    -artifact_prefix="$root/build/fuzz/$target-" "$root/build/fuzz/found/$target" "$root/fuzz/corpus/$target" \
+    > "$logs/fuzz-$target.log" 2>&1 &
+  fuzzers[$target]=$!
+done
+for target in npy safetensors case; do
+  wait "${fuzzers[$target]}" || { tail -n 40 "$logs/fuzz-$target.log"; failures+=("fuzz $target"); }
+  say "fuzzed $target"
   grep -E 'stat::number_of_executed_units|cov:' "$logs/fuzz-$target.log" | tail -n 2 || true
 done
 

@@ -41,6 +41,11 @@ function(parity_library name)
   parity_precompile(${name})
 endfunction()
 
+# parity_compile_quickly(NAME): a target of test code, which is compiled more often than it runs.
+function(parity_compile_quickly name)
+  target_compile_options(${name} PRIVATE $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O1>)
+endfunction()
+
 # parity_test(NAME LIBRARIES libs... SOURCES files...): one GoogleTest program, each test known to CTest.
 function(parity_test name)
   if(NOT PARITY_TESTS)
@@ -50,5 +55,6 @@ function(parity_test name)
   add_executable(${name} ${T_SOURCES})
   target_link_libraries(${name} PRIVATE parity_options ${T_LIBRARIES} parity_test_main)
   target_precompile_headers(${name} REUSE_FROM parity_test_main)
+  parity_compile_quickly(${name})
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST PROPERTIES LABELS ${name})
 endfunction()

@@ -140,8 +140,8 @@ class ByKey {
   Index offset_ = 0;
 };
 
-Result<std::vector<Value>> evaluate_backward(Arithmetic& arithmetic, const Attributes& attributes,
-                                             const PortTensors& inputs) {
+Result<std::vector<Value>> evaluate_attention_backward(Arithmetic& arithmetic, const Attributes& attributes,
+                                                       const PortTensors& inputs) {
   const auto in =
       load_operands(arithmetic, attributes, *inputs[0], *inputs[1], *inputs[2], inputs[3], inputs[4]);
   if (!in) return tl::unexpected(in.error());
@@ -188,7 +188,7 @@ Result<std::vector<Value>> evaluate_backward(Arithmetic& arithmetic, const Attri
                             dv.finish(rows, inputs[2]->shape()[1], layout.dim)};
 }
 
-std::vector<AttributeRule> attribute_rules() {
+std::vector<AttributeRule> attention_rules() {
   constexpr double many = 0x1p30;
   return {{"heads", Index{1}, true, 1, many},
           {"kv_heads", Index{1}, true, 1, many},
@@ -230,7 +230,7 @@ std::vector<std::unique_ptr<const Op>> make_attention_ops() {
       .summary = "O = softmax(scale Q K^T over the keys that take part) V, by head",
       .inputs = {{"Q"}, {"K"}, {"V"}, {"valid", true}},
       .outputs = {{"O"}},
-      .attributes = attribute_rules(),
+      .attributes = attention_rules(),
       .infer = [](const Attributes& attributes, PortShapes in) -> Result<std::vector<Shape>> {
         if (auto ok = check_ports(attributes, *in[0], *in[1], *in[2], in[3]); !ok)
           return tl::unexpected(ok.error());
@@ -247,14 +247,14 @@ std::vector<std::unique_ptr<const Op>> make_attention_ops() {
                  "dV = P^T dO",
       .inputs = {{"Q"}, {"K"}, {"V"}, {"valid", true}, {"dO"}},
       .outputs = {{"dQ"}, {"dK"}, {"dV"}},
-      .attributes = attribute_rules(),
+      .attributes = attention_rules(),
       .infer = [](const Attributes& attributes, PortShapes in) -> Result<std::vector<Shape>> {
         if (auto ok = check_ports(attributes, *in[0], *in[1], *in[2], in[3]); !ok)
           return tl::unexpected(ok.error());
         if (auto ok = expect_shape("dO", *in[4], *in[0]); !ok) return tl::unexpected(ok.error());
         return std::vector<Shape>{*in[0], *in[1], *in[2]};
       },
-      .evaluate = evaluate_backward,
+      .evaluate = evaluate_attention_backward,
       .gradient = {},
       .flops_per_element = [](const OpCall& c, const Program& p) { return flops_per_element(c, p, 5); },
       .reduction_length = reduction_length,

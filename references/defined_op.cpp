@@ -8,7 +8,7 @@
 namespace parity {
 namespace {
 
-double elements_of(const Shape& shape) {
+double element_work(const Shape& shape) {
   double elements = 1;
   for (const std::int64_t size : shape) elements *= static_cast<double>(size);
   return elements;
@@ -60,12 +60,12 @@ class DefinedOp final : public Op {
 
   Work work(const OpCall& call, const Program& program) const override {
     Work work;
-    work.flops = elements_of(program.spec(call.outputs.front()).shape) *
+    work.flops = element_work(program.spec(call.outputs.front()).shape) *
                  d_.flops_per_element(completed(call), program);
     const auto add_bytes = [&](TensorId id) {
       if (id == no_tensor) return;
       const TensorSpec& spec = program.spec(id);
-      work.bytes += elements_of(spec.shape) * static_cast<double>(size_of(spec.dtype));
+      work.bytes += element_work(spec.shape) * static_cast<double>(size_of(spec.dtype));
     };
     for (const TensorId id : call.inputs) add_bytes(id);
     for (const TensorId id : call.outputs) add_bytes(id);

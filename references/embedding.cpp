@@ -21,8 +21,8 @@ Result<std::vector<Value>> evaluate_embedding(Arithmetic& arithmetic, const Attr
   return std::vector<Value>{take_rows(table, *ids)};
 }
 
-Result<std::vector<Value>> evaluate_backward(Arithmetic& arithmetic, const Attributes& attributes,
-                                             const PortTensors& inputs) {
+Result<std::vector<Value>> evaluate_embedding_backward(Arithmetic& arithmetic, const Attributes& attributes,
+                                                       const PortTensors& inputs) {
   const Index vocabulary = attributes.integer("vocabulary");
   const auto ids = indices_of("ids", *inputs[0], vocabulary);
   if (!ids) return tl::unexpected(ids.error());
@@ -106,7 +106,7 @@ std::vector<std::unique_ptr<const Op>> make_embedding_ops() {
         if (auto ok = expect_shape("ids", *in[0], {dy->rows}); !ok) return tl::unexpected(ok.error());
         return std::vector<Shape>{{attributes.integer("vocabulary"), dy->cols}};
       },
-      .evaluate = evaluate_backward,
+      .evaluate = evaluate_embedding_backward,
       .gradient = {},
       // One addition for each element of dY, whatever the table's size.
       .flops_per_element =

@@ -13,8 +13,8 @@
 namespace parity {
 namespace {
 
-constexpr std::array<Port, 3> input_ports{{{"A"}, {"B"}, {"C", true}}};
-constexpr std::array<Port, 1> output_ports{{{"D"}}};
+constexpr std::array<Port, 3> gemm_inputs{{{"A"}, {"B"}, {"C", true}}};
+constexpr std::array<Port, 1> gemm_outputs{{{"D"}}};
 
 struct Settings {
   bool trans_a, trans_b;
@@ -47,8 +47,8 @@ class Gemm final : public Op {
  public:
   std::string_view name() const override { return "gemm"; }
   std::string_view summary() const override { return "D = alpha op(A) op(B) + beta C"; }
-  std::span<const Port> inputs() const override { return input_ports; }
-  std::span<const Port> outputs() const override { return output_ports; }
+  std::span<const Port> inputs() const override { return gemm_inputs; }
+  std::span<const Port> outputs() const override { return gemm_outputs; }
 
   Result<std::vector<Shape>> infer(const Attributes& attributes,
                                    std::span<const std::optional<Shape>> inputs) const override {
@@ -191,7 +191,7 @@ class Gemm final : public Op {
         ErrorKind::unsupported,
         fmt::format("gemm: the gradient of {} would be summed over the batch (it is {}, D is {}); there is "
                     "no rule for that",
-                    input_ports[port].name, to_string(operand), to_string(d)));
+                    gemm_inputs[port].name, to_string(operand), to_string(d)));
   }
 
   static double stored_bytes(const TensorSpec& spec) {

@@ -23,7 +23,7 @@ struct RopeSettings {
   std::int64_t head_dim, rotary, seq;
   bool interleaved, inverse;
 };
-RopeSettings settings_of(const Attributes& attributes) {
+RopeSettings rope_settings_of(const Attributes& attributes) {
   return {attributes.integer("head_dim"), attributes.integer("rotary"), attributes.integer("seq"),
           attributes.text("pairing") == "interleaved", attributes.integer("inverse") != 0};
 }
@@ -86,7 +86,7 @@ OpDefinition rope_op() {
                    {"pairing", std::string(), true, 0, 0, {"half_split", "interleaved"}},
                    {"inverse", std::int64_t{0}, false, 0, 1}};
   op.infer = [](const Attributes& attributes, PortShapes ports) -> Shapes {
-    const RopeSettings s = settings_of(attributes);
+    const RopeSettings s = rope_settings_of(attributes);
     const auto x = matrix_size("X", *ports[0]);
     if (!x) return tl::unexpected(x.error());
     if (s.rotary % 2 != 0 || s.rotary > s.head_dim)
@@ -100,7 +100,7 @@ OpDefinition rope_op() {
     return std::vector<Shape>{*ports[0]};
   };
   op.evaluate = [](Arithmetic& arithmetic, const Attributes& attributes, const PortTensors& in) -> Values {
-    return std::vector{rope(arithmetic, settings_of(attributes), arithmetic.load(*in[0]),
+    return std::vector{rope(arithmetic, rope_settings_of(attributes), arithmetic.load(*in[0]),
                             arithmetic.load(*in[1]), arithmetic.load(*in[2]))};
   };
   op.gradient = [](const OpCall& call, GradientBuilder& builder) -> Result<void> {
@@ -116,7 +116,7 @@ OpDefinition rope_op() {
     return {};
   };
   op.flops_per_element = [](const OpCall& call, const Program&) {
-    const RopeSettings s = settings_of(call.attributes);
+    const RopeSettings s = rope_settings_of(call.attributes);
     return 3.0 * static_cast<double>(s.rotary) / static_cast<double>(s.head_dim);
   };
   return op;

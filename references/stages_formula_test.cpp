@@ -14,7 +14,7 @@ namespace {
 using Numbers = std::vector<double>;
 using Size = std::size_t;
 
-constexpr const char* f64 = " in=f64 acc=f64 out=f64";
+constexpr const char* in_f64 = " in=f64 acc=f64 out=f64";
 
 Numbers numbers_of(const Tensor& tensor) {
   Numbers out;
@@ -77,7 +77,7 @@ TEST(StageFormulas, SequencesAndGradientsArePytorchs) {
       return std::stol(name.substr(name.find(key) + key.size()));
     };
     StageRun run(fmt::format("gru_sequence steps={} batch={} inputs={} hidden={} gradient=y{}", size("steps"),
-                             size("batch"), size("inputs"), size("hidden"), f64));
+                             size("batch"), size("inputs"), size("hidden"), in_f64));
     const std::vector<std::string> inputs{"x", "h0", "w_ih", "w_hh", "b_ih", "b_hh"};
     for (const std::string& input : inputs) run.set(input, numbers_of(*vectors.get(name, input)));
     run.set("d_h", numbers_of(*vectors.get(name, "d_h")));
@@ -91,12 +91,12 @@ TEST(StageFormulas, SequencesAndGradientsArePytorchs) {
 
 TEST(StageFormulas, ASequenceIsALoopOfCells) {
   constexpr Size steps = 4, batch = 3, inputs = 5, hidden = 7;
-  StageRun sequence("gru_sequence steps=4 batch=3 inputs=5 hidden=7" + std::string(f64));
+  StageRun sequence("gru_sequence steps=4 batch=3 inputs=5 hidden=7" + std::string(in_f64));
   sequence.run();
   const Numbers x = sequence.get("x"), all = sequence.get("h");
   Numbers h = sequence.get("h0");
   for (Size t = 0; t < steps; ++t) {
-    StageRun cell("gru_cell batch=3 inputs=5 hidden=7" + std::string(f64));
+    StageRun cell("gru_cell batch=3 inputs=5 hidden=7" + std::string(in_f64));
     for (const char* weight : {"w_ih", "w_hh", "b_ih", "b_hh"}) cell.set(weight, sequence.get(weight));
     cell.set("x", rows_of(x, inputs, t, steps, batch));
     cell.set("h", h);
@@ -108,7 +108,7 @@ TEST(StageFormulas, ASequenceIsALoopOfCells) {
 
 TEST(StageFormulas, ResetBeforeIsAnotherFunction) {
   constexpr Size batch = 3, inputs = 5, hidden = 7;
-  StageRun run("gru_cell batch=3 inputs=5 hidden=7 variant=reset_before" + std::string(f64));
+  StageRun run("gru_cell batch=3 inputs=5 hidden=7 variant=reset_before" + std::string(in_f64));
   run.run();
   const Numbers x = run.get("x"), h = run.get("h");
   const auto input = [&](const std::string& gate) {
@@ -133,14 +133,14 @@ TEST(StageFormulas, ResetBeforeIsAnotherFunction) {
 
 TEST(StageFormulas, AStackIsNormSequenceAndResidualByLayer) {
   constexpr Size steps = 3, batch = 2, hidden = 5;
-  StageRun run("gru_stack layers=2 steps=3 batch=2 hidden=5 eps=0.01" + std::string(f64));
+  StageRun run("gru_stack layers=2 steps=3 batch=2 hidden=5 eps=0.01" + std::string(in_f64));
   run.run();
   Numbers x = run.get("x");
   for (const std::string layer : {"l0.", "l1."}) {
     const Numbers weight = run.get(layer + "norm");
     Numbers n = normed(x, hidden, 0.01);
     for (Size i = 0; i < n.size(); ++i) n[i] *= weight[i % hidden];
-    StageRun sequence("gru_sequence steps=3 batch=2 inputs=5 hidden=5" + std::string(f64));
+    StageRun sequence("gru_sequence steps=3 batch=2 inputs=5 hidden=5" + std::string(in_f64));
     for (const char* input : {"h0", "w_ih", "w_hh", "b_ih", "b_hh"})
       sequence.set(input, run.get(layer + input));
     sequence.set("x", n);
@@ -177,7 +177,7 @@ TEST(StageFormulas, AttentionBlockByHand) {
   constexpr Size batch = 2, seq = 4, heads = 4, kv_heads = 2, dim = 6, half = 2, width = 10;
   StageRun run(
       "attention_block batch=2 seq=4 heads=4 kv_heads=2 head_dim=6 rotary=4 width=10 mask=y eps=0.01" +
-      std::string(f64));
+      std::string(in_f64));
   // The first entry is masked as a whole; in the second one key is.
   const Numbers valid{0, 0, 0, 0, 1, 0, 1, 1};
   run.set("valid", valid);
@@ -229,7 +229,7 @@ TEST(StageFormulas, AttentionBlockByHand) {
 
 TEST(StageFormulas, ClippingLimitsTheNormOfAll) {
   for (const double max_norm : {1.0, 1e6}) {
-    StageRun run(fmt::format("grad_norm_clip tensors=3 rows=4 cols=5 max_norm={}{}", max_norm, f64));
+    StageRun run(fmt::format("grad_norm_clip tensors=3 rows=4 cols=5 max_norm={}{}", max_norm, in_f64));
     run.run();
     double square = 0;
     for (const char* name : {"g0", "g1", "g2"})
@@ -246,7 +246,7 @@ TEST(StageFormulas, ClippingLimitsTheNormOfAll) {
 
 TEST(StageFormulas, LossOfCappedLogits) {
   constexpr Size rows = 5, classes = 7;
-  StageRun run("softmax_cross_entropy rows=5 classes=7 softcap=3 fill=saturated" + std::string(f64));
+  StageRun run("softmax_cross_entropy rows=5 classes=7 softcap=3 fill=saturated" + std::string(in_f64));
   run.run();
   const Numbers logits = run.get("logits"), targets = run.get("targets");
   double loss = 0;
@@ -261,8 +261,8 @@ TEST(StageFormulas, LossOfCappedLogits) {
 
 TEST(StageFormulas, TallMuonIsTheTransposeOfWide) {
   // The iteration moves p by lr sqrt(max(1, rows / cols)) X: the same direction, transposed.
-  StageRun tall("muon rows=5 cols=3 lr=0.5 weight_decay=0" + std::string(f64));
-  StageRun wide("muon rows=3 cols=5 lr=0.5 weight_decay=0" + std::string(f64));
+  StageRun tall("muon rows=5 cols=3 lr=0.5 weight_decay=0" + std::string(in_f64));
+  StageRun wide("muon rows=3 cols=5 lr=0.5 weight_decay=0" + std::string(in_f64));
   const auto transposed = [](const Numbers& x, Size rows, Size cols) {
     Numbers out(x.size());
     for (Size i = 0; i < rows; ++i)

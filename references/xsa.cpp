@@ -83,8 +83,8 @@ Result<std::vector<Value>> evaluate_xsa(Arithmetic& arithmetic, const Attributes
   return std::vector<Value>{o.finish(layout.tokens, inputs[0]->shape()[1], layout.dim)};
 }
 
-Result<std::vector<Value>> evaluate_backward(Arithmetic& arithmetic, const Attributes& attributes,
-                                             const PortTensors& inputs) {
+Result<std::vector<Value>> evaluate_xsa_backward(Arithmetic& arithmetic, const Attributes& attributes,
+                                                 const PortTensors& inputs) {
   const Layout layout = layout_of(attributes, inputs[0]->shape());
   const Value all_y = by_head(arithmetic, *inputs[0], layout.dim);
   const Value all_do = by_head(arithmetic, *inputs[2], layout.dim);
@@ -107,7 +107,7 @@ Result<std::vector<Value>> evaluate_backward(Arithmetic& arithmetic, const Attri
                             reshape(std::move(dv), 1, layout.tokens, inputs[1]->shape()[1])};
 }
 
-std::vector<AttributeRule> attribute_rules() {
+std::vector<AttributeRule> xsa_rules() {
   constexpr double many = 0x1p30;
   return {{"heads", Index{1}, true, 1, many}, {"kv_heads", Index{1}, true, 1, many}};
 }
@@ -135,7 +135,7 @@ std::vector<std::unique_ptr<const Op>> make_xsa_ops() {
       .summary = "O = Y - (Y . v^) v^, v^ the direction of V in the same token, by head",
       .inputs = {{"Y"}, {"V"}},
       .outputs = {{"O"}},
-      .attributes = attribute_rules(),
+      .attributes = xsa_rules(),
       .infer = [](const Attributes& attributes, PortShapes in) -> Result<std::vector<Shape>> {
         if (auto ok = check_ports(attributes, *in[0], *in[1]); !ok) return tl::unexpected(ok.error());
         return std::vector<Shape>{*in[0]};
@@ -150,13 +150,13 @@ std::vector<std::unique_ptr<const Op>> make_xsa_ops() {
       .summary = "dY, dV of xsa",
       .inputs = {{"Y"}, {"V"}, {"dO"}},
       .outputs = {{"dY"}, {"dV"}},
-      .attributes = attribute_rules(),
+      .attributes = xsa_rules(),
       .infer = [](const Attributes& attributes, PortShapes in) -> Result<std::vector<Shape>> {
         if (auto ok = check_ports(attributes, *in[0], *in[1]); !ok) return tl::unexpected(ok.error());
         if (auto ok = expect_shape("dO", *in[2], *in[0]); !ok) return tl::unexpected(ok.error());
         return std::vector<Shape>{*in[0], *in[1]};
       },
-      .evaluate = evaluate_backward,
+      .evaluate = evaluate_xsa_backward,
       .gradient = {},
       .flops_per_element = [](const OpCall&, const Program&) { return 18.0; },
       .reduction_length = head_dim,

@@ -30,6 +30,8 @@ struct CooperativeShape {
   bool saturating = false;
   VkScopeKHR scope{};
 };
+/// "1.3.290".
+std::string version_text(std::uint32_t version);
 /// "16x16x16 f16 f16 f32 f32 subgroup".
 std::string to_string(const CooperativeShape& shape);
 

@@ -100,12 +100,12 @@ std::string independence(VkShaderFloatControlsIndependence value) {
   }
 }
 
+}  // namespace
+
 std::string version_text(std::uint32_t version) {
   return fmt::format("{}.{}.{}", VK_API_VERSION_MAJOR(version), VK_API_VERSION_MINOR(version),
                      VK_API_VERSION_PATCH(version));
 }
-
-}  // namespace
 
 std::string to_string(const CooperativeShape& s) {
   return fmt::format("{}x{}x{} {} {} {} {} {}{}", s.m, s.n, s.k, component(s.a), component(s.b),

@@ -7,7 +7,7 @@ namespace parity::vulkan {
 
 namespace {
 
-enum Operation : std::uint32_t {  // elementwise.comp
+enum ElementwiseOperation : std::uint32_t {  // elementwise.comp
   axpby,
   mul,
   scale_by,
@@ -34,12 +34,12 @@ OpKernel elementwise(const char* op, const char* summary, std::function<Launches
   return kernel;
 }
 
-OpKernel plain(const char* op, Operation operation) {
+OpKernel plain(const char* op, ElementwiseOperation operation) {
   return elementwise(op, "one element an invocation, every operation rounded",
                      [operation](const CallView& call) { return one(over_output(call, operation)); });
 }
 
-OpKernel with_cap(const char* op, const char* summary, Operation operation) {
+OpKernel with_cap(const char* op, const char* summary, ElementwiseOperation operation) {
   return elementwise(op, summary, [operation](const CallView& call) {
     Launch launch = over_output(call, operation);
     launch.x = {call.attributes.real("cap", 1)};
@@ -70,7 +70,7 @@ Launches launch_head_scale(const CallView& call) {
   return one(std::move(launch));
 }
 
-std::int64_t type_code(DType dtype) {
+std::int64_t cast_code(DType dtype) {
   return dtype == DType::f16 ? 1 : dtype == DType::bf16 ? 2 : 0;
 }
 
@@ -87,7 +87,7 @@ OpKernel cast(const char* path, DType input, std::vector<DType> stores) {
   kernel.stores = std::move(stores);
   kernel.launch = [](const CallView& call) {
     Launch launch = over_output(call, 0);
-    launch.n = {type_code(call.inputs[0].dtype), type_code(call.outputs[0].dtype)};
+    launch.n = {cast_code(call.inputs[0].dtype), cast_code(call.outputs[0].dtype)};
     return one(std::move(launch));
   };
   return kernel;

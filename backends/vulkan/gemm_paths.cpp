@@ -44,10 +44,6 @@ void set_cooperative(const Capabilities& capabilities, VkComponentTypeKHR factor
   add_replays(capabilities, all, implementation);
 }
 
-Support unsupported(std::string reason) {
-  return {Support::Kind::unsupported, std::move(reason)};
-}
-
 std::string offered_shapes(const Capabilities& capabilities) {
   std::string text;
   for (const CooperativeShape& shape : capabilities.shapes) {

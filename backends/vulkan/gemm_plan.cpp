@@ -66,10 +66,6 @@ std::uint32_t type_code(DType dtype) {
   return dtype == DType::f16 ? 1u : dtype == DType::bf16 ? 2u : 0u;
 }
 
-std::uint32_t word(std::int64_t value) {
-  return static_cast<std::uint32_t>(value);
-}
-
 std::int64_t tiles(std::int64_t size, std::int64_t tile) {
   return (size + tile - 1) / tile;
 }
@@ -171,10 +167,6 @@ TileSize tile_size(const Capabilities& capabilities, const GemmPath& path, const
     }
   }
   return {};
-}
-
-Support unsupported(std::string reason) {
-  return {Support::Kind::unsupported, std::move(reason)};
 }
 
 }  // namespace

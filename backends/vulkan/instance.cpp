@@ -7,6 +7,8 @@
 #include <cstring>
 #include <optional>
 
+#include "backends/vulkan/capabilities.hpp"
+
 namespace parity::vulkan {
 
 namespace {
@@ -40,11 +42,6 @@ std::optional<std::uint32_t> installed_layer(const Loader& loader) {
   for (const VkLayerProperties& layer : layers)
     if (std::strcmp(layer.layerName, validation_layer) == 0) return layer.specVersion;
   return std::nullopt;
-}
-
-std::string version_text(std::uint32_t version) {
-  return fmt::format("{}.{}.{}", VK_API_VERSION_MAJOR(version), VK_API_VERSION_MINOR(version),
-                     VK_API_VERSION_PATCH(version));
 }
 
 /// The extension that a message says the layer does not know, or "". The layer's words, since its first

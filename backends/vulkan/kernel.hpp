@@ -2,6 +2,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "backends/vulkan/capabilities.hpp"
@@ -57,6 +59,16 @@ class KernelFamily {
                                              const Implementation& implementation, const OpCall& call,
                                              const Program& program) const = 0;
 };
+
+/// Not done here, for this reason.
+inline Support unsupported(std::string reason) {
+  return {Support::Kind::unsupported, std::move(reason)};
+}
+
+/// A size that fits, as shaders take it.
+inline std::uint32_t word(std::int64_t value) {
+  return static_cast<std::uint32_t>(value);
+}
 
 /// gemm and linear.
 std::unique_ptr<const KernelFamily> make_gemm_family();

@@ -17,10 +17,6 @@ constexpr std::uint32_t constant_lanes = 0, constant_guard = 1, constant_operati
                         constant_first_own = 3;
 constexpr std::size_t strides = 10, integers = 8, reals = 8;
 
-Support unsupported(std::string reason) {
-  return {Support::Kind::unsupported, std::move(reason)};
-}
-
 bool bit(std::uint32_t bits, std::size_t i) {
   return (bits >> i & 1u) != 0;
 }
@@ -75,10 +71,6 @@ Result<CallView> view_call(const Capabilities& capabilities, const OpKernel& ker
     view.outputs.push_back(*port);
   }
   return view;
-}
-
-std::uint32_t word(std::int64_t value) {
-  return static_cast<std::uint32_t>(value);
 }
 
 bool nothing_to_do(const CallView& call) {

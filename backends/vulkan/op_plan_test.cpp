@@ -10,7 +10,7 @@
 namespace parity::vulkan {
 namespace {
 
-Capabilities gpu() {
+Capabilities capable_gpu() {
   Capabilities c;
   c.api_version = VK_API_VERSION_1_3;
   c.type = VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU;
@@ -62,12 +62,12 @@ TEST(OpPlan, EveryCaseFitsItsShader) {
     const auto program = program_of(c, ops);
     ASSERT_TRUE(program) << to_string(c) << ": " << program.error().message;
     for (const auto& family : families()) {
-      for (const Implementation& i : family->implementations(gpu())) {
+      for (const Implementation& i : family->implementations(capable_gpu())) {
         if (!matches_precision(i, program->calls[0], *program).legal()) continue;
-        ASSERT_TRUE(family->supports(gpu(), i).legal());
-        const Support support = family->supports(gpu(), i, program->calls[0], *program);
+        ASSERT_TRUE(family->supports(capable_gpu(), i).legal());
+        const Support support = family->supports(capable_gpu(), i, program->calls[0], *program);
         ASSERT_TRUE(support.legal()) << to_string(c) << ": " << support.reason;
-        const auto dispatches = family->plan(gpu(), i, program->calls[0], *program);
+        const auto dispatches = family->plan(capable_gpu(), i, program->calls[0], *program);
         ASSERT_TRUE(dispatches);
         EXPECT_FALSE(dispatches->empty());
         for (const Dispatch& d : *dispatches) {
@@ -82,12 +82,12 @@ TEST(OpPlan, EveryCaseFitsItsShader) {
     }
   }
   for (const auto& family : families())
-    for (const Implementation& i : family->implementations(gpu()))
+    for (const Implementation& i : family->implementations(capable_gpu()))
       EXPECT_TRUE(planned.contains(i.op + "/" + i.path)) << i.op << "/" << i.path;
 }
 
 TEST(OpPlan, GridsStayWithinTheLimits) {
-  Capabilities c = gpu();
+  Capabilities c = capable_gpu();
   c.group_count[0] = 3, c.group_count[1] = 4;
   const Found mul = find(c, "mul");
   const Program program = mul_of({1000, 1000}, {1000, 1});
@@ -99,9 +99,9 @@ TEST(OpPlan, GridsStayWithinTheLimits) {
 }
 
 TEST(OpPlan, StridesThatTheShadersCannotTakeAreReasons) {
-  const Found mul = find(gpu(), "mul");
+  const Found mul = find(capable_gpu(), "mul");
   const auto support = [&](const Program& p) {
-    return mul.family->supports(gpu(), mul.implementation, p.calls[0], p);
+    return mul.family->supports(capable_gpu(), mul.implementation, p.calls[0], p);
   };
   EXPECT_TRUE(support(mul_of({2, 3, 5}, {24, 8, 1})).legal());
   EXPECT_NE(support(mul_of({2, 3, 5}, {32, 8, 1})).reason.find("'X'"), std::string::npos);
@@ -114,15 +114,15 @@ TEST(OpPlan, AStridedVectorIsForClipFactorAlone) {
   program.tensors = {
       {"S", DType::f32, {3}, {64}}, {"factor", DType::f32, {1}, {1}}, {"norm", DType::f32, {1}, {1}}};
   program.calls.push_back({"clip_factor", {{"max_norm", 1.0}}, {0}, {1, 2}});
-  const Found clip = find(gpu(), "clip_factor");
-  ASSERT_TRUE(clip.family->supports(gpu(), clip.implementation, program.calls[0], program).legal());
-  const auto dispatches = clip.family->plan(gpu(), clip.implementation, program.calls[0], program);
+  const Found clip = find(capable_gpu(), "clip_factor");
+  ASSERT_TRUE(clip.family->supports(capable_gpu(), clip.implementation, program.calls[0], program).legal());
+  const auto dispatches = clip.family->plan(capable_gpu(), clip.implementation, program.calls[0], program);
   ASSERT_TRUE(dispatches);
   EXPECT_EQ((*dispatches)[0].push_words[13 + 2], 64u);
 }
 
 TEST(OpPlan, MissingFeaturesAreReasons) {
-  Capabilities c = gpu();
+  Capabilities c = capable_gpu();
   c.atomic_add_f32 = false;
   const Found atomic = find(c, "embedding_backward", "atomic_f32");
   EXPECT_NE(atomic.family->supports(c, atomic.implementation).reason.find("VK_EXT_shader_atomic_float"),
@@ -142,7 +142,7 @@ TEST(OpPlan, MissingFeaturesAreReasons) {
 }
 
 TEST(OpPlan, ReductionsDeclareTheirOrder) {
-  Capabilities c = gpu();
+  Capabilities c = capable_gpu();
   c.invocations = 256;
   using Kind = SummationOrder::Kind;
   const auto order = [&](const char* op) { return find(c, op).implementation.contract.accumulation->order; };
@@ -153,13 +153,13 @@ TEST(OpPlan, ReductionsDeclareTheirOrder) {
 
 TEST(OpPlan, GradientOfAttentionUsesScratchMemory) {
   const OpTable ops = make_op_table();
-  const Found backward = find(gpu(), "attention_backward");
+  const Found backward = find(capable_gpu(), "attention_backward");
   for (const OpCase& c : op_cases()) {
     if (c.op != "attention_backward") continue;
     const auto program = program_of(c, ops);
     ASSERT_TRUE(program);
     const auto dispatches =
-        backward.family->plan(gpu(), backward.implementation, program->calls[0], *program);
+        backward.family->plan(capable_gpu(), backward.implementation, program->calls[0], *program);
     ASSERT_TRUE(dispatches);
     ASSERT_EQ(dispatches->size(), 2u);
     for (const Dispatch& d : *dispatches) {

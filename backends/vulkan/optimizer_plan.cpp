@@ -7,8 +7,8 @@ namespace {
 
 using Launches = Result<std::vector<Launch>>;
 
-enum Operation : std::uint32_t { adamw, muon_momentum };  // optimizer.comp
-constexpr std::uint32_t whole_frobenius_normalize = 1;    // whole.comp
+enum OptimizerOperation : std::uint32_t { adamw, muon_momentum };  // optimizer.comp
+constexpr std::uint32_t whole_frobenius_normalize = 1;             // whole.comp
 
 OpKernel update(const char* op, std::function<Launches(const CallView&)> launch) {
   OpKernel kernel;

@@ -7,7 +7,13 @@ namespace parity::vulkan {
 
 namespace {
 
-enum Operation : std::uint32_t { gru_gate, gru_gates, gru_gates_backward, gru_blend, gru_blend_backward };
+enum RecurrentOperation : std::uint32_t {
+  gru_gate,
+  gru_gates,
+  gru_gates_backward,
+  gru_blend,
+  gru_blend_backward
+};
 
 using Launches = Result<std::vector<Launch>>;
 
@@ -23,7 +29,7 @@ Launches launch_gate(const CallView& call) {
 }
 
 /// An invocation for each of the hidden units, whatever is three times as wide.
-std::function<Launches(const CallView&)> over_units(Operation operation, std::size_t output) {
+std::function<Launches(const CallView&)> over_units(RecurrentOperation operation, std::size_t output) {
   return [=](const CallView& call) {
     Launch launch = over_output(call, operation);
     launch.cols = call.outputs[output].cols;

@@ -5,21 +5,11 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "harness/cli/program_run.hpp"
+#include "harness/cli/cli_testing.hpp"
 #include "reports/record_log.hpp"
 
 namespace parity {
 namespace {
-
-using Words = std::vector<std::string>;
-
-ProgramRun parity(const Words& arguments, const ProgramOptions& options = {}) {
-  return run_program(PARITY_PROGRAM, arguments, options);
-}
-
-void expect_holds(const std::string& text, const std::string& part) {
-  EXPECT_NE(text.find(part), std::string::npos) << "'" << part << "' is not in:\n" << text;
-}
 
 /// More than what stands in records.jsonl before its first record.
 constexpr std::uintmax_t plan_bytes = 1000;

@@ -5,22 +5,12 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "harness/cli/program_run.hpp"
+#include "harness/cli/cli_testing.hpp"
 #include "harness/tensor/npy.hpp"
 #include "harness/tensor/safetensors.hpp"
 
 namespace parity {
 namespace {
-
-using Words = std::vector<std::string>;
-
-ProgramRun parity(const Words& arguments) {
-  return run_program(PARITY_PROGRAM, arguments);
-}
-
-void expect_holds(const std::string& text, const std::string& part) {
-  EXPECT_NE(text.find(part), std::string::npos) << "'" << part << "' is not in:\n" << text;
-}
 
 /// Element i is a number that no short format holds exactly.
 Tensor numbers(DType dtype, Shape shape, double phase) {

@@ -8,24 +8,19 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "harness/cli/program_run.hpp"
+#include "harness/cli/cli_testing.hpp"
 
 namespace parity {
 namespace {
 
 namespace fs = std::filesystem;
-using Words = std::vector<std::string>;
-
-ProgramRun parity(const Words& arguments) {
-  return run_program(PARITY_PROGRAM, arguments);
-}
 
 std::string contents(const std::string& file) {
   std::ifstream stream(file, std::ios::binary);
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-Words quick(const std::string& text, const Words& more = {}) {
+Words quick_case(const std::string& text, const Words& more = {}) {
   Words words = {"run", "--device", "cpu", "--path", "sequential_f32", "--no-order-effects", "--case", text};
   words.insert(words.end(), more.begin(), more.end());
   return words;
@@ -33,7 +28,7 @@ Words quick(const std::string& text, const Words& more = {}) {
 
 /// Records to make reports of.
 std::string some_records(const ScratchDirectory& scratch) {
-  EXPECT_EQ(parity(quick("gemm m=5 n=4 k=3 in=f32", {"--out", scratch.file("r")})).code, 0);
+  EXPECT_EQ(parity(quick_case("gemm m=5 n=4 k=3 in=f32", {"--out", scratch.file("r")})).code, 0);
   return scratch.file("r/records.jsonl");
 }
 
@@ -70,7 +65,7 @@ TEST(HostileInput, APipeIsNoPlaceForRecords) {
   const ScratchDirectory scratch;
   fs::create_directories(scratch.file("r"));
   ASSERT_EQ(::mkfifo(scratch.file("r/records.jsonl").c_str(), 0600), 0);
-  const ProgramRun run = parity(quick("gemm m=5 n=4 k=3 in=f32", {"--out", scratch.file("r")}));
+  const ProgramRun run = parity(quick_case("gemm m=5 n=4 k=3 in=f32", {"--out", scratch.file("r")}));
   EXPECT_EQ(run.code, 2);
   EXPECT_NE(run.err.find("is a pipe"), std::string::npos) << run.err;
 }
@@ -89,7 +84,8 @@ TEST(HostileInput, TensorFilesThatLieAreNamed) {
   };
   std::ofstream(scratch.file("b.npy")) << npy("(4, 4)", 64);
   const auto judged = [&](const std::string& input) {
-    return parity(quick("gemm in=f32", {"--input", "A=" + input, "--input", "B=" + scratch.file("b.npy")}));
+    return parity(
+        quick_case("gemm in=f32", {"--input", "A=" + input, "--input", "B=" + scratch.file("b.npy")}));
   };
   EXPECT_EQ(judged(scratch.file("b.npy")).code, 0);
   const std::map<std::string, std::string> files = {
@@ -119,7 +115,7 @@ TEST(HostileInput, TensorFilesThatLieAreNamed) {
 }
 
 TEST(HostileInput, JsonStaysJsonWhateverTheTextsHold) {
-  const ProgramRun run = parity(quick("gemm m={1,2} n=2 k=2 in=f32", {"--json"}));
+  const ProgramRun run = parity(quick_case("gemm m={1,2} n=2 k=2 in=f32", {"--json"}));
   EXPECT_EQ(run.code, 0);
   EXPECT_EQ(std::count(run.out.begin(), run.out.end(), '\n'), 2);
   std::istringstream lines(run.out);

@@ -13,7 +13,6 @@ namespace parity {
 
 namespace {
 
-const std::vector<std::string_view> no_yes{"n", "y"};
 constexpr double most_size = 1 << 24;
 
 DType real_of(const Case& c) {
@@ -114,7 +113,7 @@ class ComposedStage final : public Stage {
 }  // namespace
 
 Parameter gradient_parameter() {
-  return choice_parameter("gradient", no_yes, "y: the backward pass too");
+  return choice_parameter("gradient", {"n", "y"}, "y: the backward pass too");
 }
 
 bool asks_gradient(const Case& c) {

@@ -11,7 +11,7 @@ namespace parity {
 
 namespace {
 
-std::int64_t elements_of(const Shape& shape) {
+std::int64_t gradient_elements(const Shape& shape) {
   std::int64_t elements = 1;
   for (const std::int64_t size : shape) elements *= size;
   return elements;
@@ -126,7 +126,7 @@ class Backward final : public GradientBuilder {
       slot = std::prev(slots.end());
     }
     slot->offsets.insert(spec.view_offset);
-    slot->elements += elements_of(spec.shape);
+    slot->elements += gradient_elements(spec.shape);
     return view_into(slot->root, view, "d_" + spec.name);
   }
 
@@ -177,10 +177,10 @@ class Backward final : public GradientBuilder {
         parts.push_back(view_into(laid_out_like(whole, spec.view_of), tensor, "d_" + spec.name));
     }
     for (const Slot& slot : slots_[tensor]) {
-      if (slot.elements != elements_of(spec.shape))
+      if (slot.elements != gradient_elements(spec.shape))
         return bad_input(fmt::format("{} of the {} elements of the gradient of '{}' are never written",
-                                     elements_of(spec.shape) - slot.elements, elements_of(spec.shape),
-                                     spec.name));
+                                     gradient_elements(spec.shape) - slot.elements,
+                                     gradient_elements(spec.shape), spec.name));
       parts.push_back(slot.root);
     }
     if (parts.empty()) return no_tensor;

@@ -10,14 +10,14 @@
 namespace parity {
 namespace {
 
-using Kind = AggregateFinding::Kind;
+using FindingKind = AggregateFinding::Kind;
 using Scope = AggregateFinding::Scope;
 
 TEST(Aggregates, SpreadDeviateIsNormalForFewElements) {
   // Against the exact tails of chi^2: P(X > x) = 1 - Phi(d). n = 2: exp(-x/2).
   for (const double p : {1e-3, 1e-6, 1e-9}) {
     const ScopeSums sums{2, 0, 0, -2 * std::log(p)};
-    const double d = deviate(sums, Kind::spread);
+    const double d = deviate(sums, FindingKind::spread);
     const double tail = 0.5 * std::erfc(d / std::sqrt(2));
     EXPECT_LT(std::fabs(std::log(tail) - std::log(p)), 0.13 * std::fabs(std::log(p))) << p;
     EXPECT_GE(tail, p);  // on the safe side
@@ -25,8 +25,8 @@ TEST(Aggregates, SpreadDeviateIsNormalForFewElements) {
     const double plain = (sums.z_square / 2 - 1) * std::sqrt(2.0 / 2);
     EXPECT_GT(plain, d * 1.2);
   }
-  EXPECT_LT(deviate({100, 0, 0, 10}, Kind::spread), 0);
-  EXPECT_DOUBLE_EQ(deviate({100, -30, 0, 0}, Kind::bias), 3);
+  EXPECT_LT(deviate({100, 0, 0, 10}, FindingKind::spread), 0);
+  EXPECT_DOUBLE_EQ(deviate({100, -30, 0, 0}, FindingKind::bias), 3);
 }
 
 /// 64 x 64, errors given by `error` in units of sigma, references distinct unless `copies`.
@@ -91,7 +91,7 @@ TEST(Aggregates, SeeWhatNoElementShows) {
   ASSERT_FALSE(row.aggregates.empty());
   EXPECT_EQ(row.aggregates.front().scope, Scope::row);
   EXPECT_EQ(row.aggregates.front().index, 9);
-  EXPECT_EQ(row.aggregates.front().kind, Kind::bias);
+  EXPECT_EQ(row.aggregates.front().kind, FindingKind::bias);
   EXPECT_EQ(row.location.pattern, "row 9 (as an aggregate)");
   EXPECT_EQ(row.statistics.outside_spread, 0);
 
@@ -100,7 +100,7 @@ TEST(Aggregates, SeeWhatNoElementShows) {
                          }).judgement();
   ASSERT_FALSE(tile.aggregates.empty());
   EXPECT_EQ(tile.location.pattern, "tile at (16, 32) (as an aggregate)");
-  EXPECT_EQ(tile.aggregates.front().kind, Kind::spread);
+  EXPECT_EQ(tile.aggregates.front().kind, FindingKind::spread);
 }
 
 TEST(Aggregates, CopiesOfOneComputationCountOnce) {
@@ -109,7 +109,7 @@ TEST(Aggregates, CopiesOfOneComputationCountOnce) {
   const Field copies([](auto, auto, double noise) { return noise; }, true);
   const Measurement m = measure(copies.got, copies.want, copies.contract);
   double raw = 0;
-  for (const ScopeSums& column : m.columns) raw = std::max(raw, deviate(column, Kind::bias));
+  for (const ScopeSums& column : m.columns) raw = std::max(raw, deviate(column, FindingKind::bias));
   EXPECT_GT(raw, aggregate_threshold);
   EXPECT_EQ(copies.judgement().verdict, Verdict::pass);
 }

@@ -10,7 +10,7 @@
 namespace parity {
 namespace {
 
-constexpr std::size_t most_dimensions = 32;
+constexpr std::size_t most_npy_dimensions = 32;
 
 /// Reads the dictionary literal that NumPy writes, and nothing else of Python.
 class HeaderParser {
@@ -116,8 +116,8 @@ class HeaderParser {
       if (size < 0) return error(fmt::format("has the negative dimension {}", size));
       at_ += static_cast<std::size_t>(end - begin);
       if (at_ < text_.size() && text_[at_] == 'L') ++at_;  // a Python 2 long
-      if (header_.shape.size() == most_dimensions) {
-        return error(fmt::format("has more than {} dimensions", most_dimensions));
+      if (header_.shape.size() == most_npy_dimensions) {
+        return error(fmt::format("has more than {} dimensions", most_npy_dimensions));
       }
       header_.shape.push_back(size);
       if (take(')')) {

@@ -87,13 +87,13 @@ std::string npy(const std::string& header, const std::string& data = "", int cla
   return bytes + header + data;
 }
 
-struct Malformed {
+struct MalformedNpy {
   const char* name;
   std::string bytes;
   const char* expected;
 };
 
-std::vector<Malformed> malformed() {
+std::vector<MalformedNpy> malformed_npy() {
   const std::string good = "{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }\n";
   const auto shape = [](const std::string& text) {
     return npy(std::string("{'descr': '<f4', 'fortran_order': False, 'shape': ").append(text).append("}"),
@@ -157,7 +157,7 @@ std::vector<Malformed> malformed() {
 
 TEST(NpyTest, MalformedFilesGetAnErrorThatSaysWhat) {
   const test::TemporaryFolder folder;
-  for (const Malformed& file : malformed()) {
+  for (const MalformedNpy& file : malformed_npy()) {
     const auto parsed = parse_npy(bytes_of(file.bytes), "some.npy");
     EXPECT_NE(message(parsed).find(file.expected), std::string::npos) << file.name << ": " << message(parsed);
     EXPECT_EQ(message(parsed).find("some.npy: "), 0U) << message(parsed);

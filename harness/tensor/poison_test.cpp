@@ -11,10 +11,10 @@
 namespace parity {
 namespace {
 
-constexpr DType all_types[] = {DType::f64, DType::f32, DType::f16, DType::bf16, DType::i32};
+constexpr DType poisoned_types[] = {DType::f64, DType::f32, DType::f16, DType::bf16, DType::i32};
 
 TEST(PoisonTest, TagsAreQuietNansOfTheirOwn) {
-  for (const DType type : all_types) {
+  for (const DType type : poisoned_types) {
     const std::uint64_t unwritten = poison_bits(type, Poison::unwritten);
     const std::uint64_t guard = poison_bits(type, Poison::guard);
     EXPECT_NE(unwritten, guard);
@@ -30,8 +30,8 @@ TEST(PoisonTest, TagsAreQuietNansOfTheirOwn) {
 }
 
 TEST(PoisonTest, TagsStayApartThroughConversions) {
-  for (const DType from : all_types) {
-    for (const DType to : all_types) {
+  for (const DType from : poisoned_types) {
+    for (const DType to : poisoned_types) {
       if (!is_float(from) || !is_float(to)) continue;
       const std::set<std::uint64_t> bits = {encode(to, decode(from, poison_bits(from, Poison::unwritten))),
                                             encode(to, decode(from, poison_bits(from, Poison::guard))),
@@ -65,7 +65,7 @@ TEST(PoisonTest, PadsAreExactlyWhatNoIndexReaches) {
       {{3, 1, 4}, {5, 99, 1}},
   };
   for (const auto& [shape, strides] : layouts) {
-    for (const DType type : all_types) {
+    for (const DType type : poisoned_types) {
       Tensor tensor = *Tensor::create(type, shape, strides);
       poison_pads(tensor, Poison::guard);
       EXPECT_TRUE(damaged_pads(tensor).empty());

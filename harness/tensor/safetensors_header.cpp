@@ -14,7 +14,7 @@ namespace parity {
 namespace {
 
 using Json = nlohmann::json;
-constexpr std::size_t most_dimensions = 32;
+constexpr std::size_t most_safetensors_dimensions = 32;
 constexpr std::uint64_t header_limit = 100'000'000;  // the format's own
 
 /// Builds the entries while the JSON is being read; stops at the first thing that has no place in a header,
@@ -45,8 +45,8 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
   }
   bool number_unsigned(Json::number_unsigned_t number) override {
     if (in_ == Where::shape) {
-      if (entry_.shape.size() == most_dimensions) {
-        return refuse(fmt::format("more than {} dimensions for '{}'", most_dimensions, shown()));
+      if (entry_.shape.size() == most_safetensors_dimensions) {
+        return refuse(fmt::format("more than {} dimensions for '{}'", most_safetensors_dimensions, shown()));
       }
       if (number > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
         return refuse(fmt::format("the dimension {} of '{}', which does not fit", number, shown()));

@@ -83,13 +83,13 @@ std::string object(const std::vector<std::string>& entries) {
   return fmt::format("{{{}}}", fmt::join(entries, ","));
 }
 
-struct Malformed {
+struct MalformedSafetensors {
   const char* name;
   std::string bytes;
   std::string expected;
 };
 
-std::vector<Malformed> malformed() {
+std::vector<MalformedSafetensors> malformed_safetensors() {
   const std::string data(8, '\0');
   const std::string good = entry("a", "F32", "[2]", "[0,8]");
   const auto one = [&](const std::string& shape, const std::string& offsets) {
@@ -169,7 +169,7 @@ std::vector<Malformed> malformed() {
 
 TEST(SafetensorsTest, MalformedFilesGetAnErrorThatSaysWhat) {
   const test::TemporaryFolder folder;
-  for (const Malformed& bad : malformed()) {
+  for (const MalformedSafetensors& bad : malformed_safetensors()) {
     const auto parsed = parse_safetensors(bytes_of(bad.bytes), "some.safetensors", "a");
     EXPECT_NE(message(parsed).find(bad.expected), std::string::npos) << bad.name << ": " << message(parsed);
     EXPECT_EQ(message(parsed).find("some.safetensors: "), 0U) << message(parsed);

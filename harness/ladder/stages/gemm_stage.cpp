@@ -7,7 +7,6 @@ namespace parity {
 
 namespace {
 
-const std::vector<std::string_view> yes_no{"n", "y"};
 const std::vector<std::string_view> transposition{"n", "t"};
 
 /// D = alpha op(A) op(B) + beta C.
@@ -38,7 +37,7 @@ class GemmStage final : public Stage {
            most_dimension,
            {},
            "number of matrices; 1: no batch dimension"},
-          {"share_b", std::string("n"), false, 0, 0, yes_no, "one B for the whole batch"},
+          {"share_b", std::string("n"), false, 0, 0, {"n", "y"}, "one B for the whole batch"},
           {"ta", std::string("n"), false, 0, 0, transposition, "t: A is stored [k, m]"},
           {"tb", std::string("n"), false, 0, 0, transposition, "t: B is stored [n, k]"},
           {"alpha", 1.0, false, -1e6, 1e6, {}, "factor of the product (rounded to fp32)"},

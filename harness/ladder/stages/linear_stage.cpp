@@ -7,7 +7,6 @@ namespace parity {
 
 namespace {
 
-const std::vector<std::string_view> yes_no{"n", "y"};
 const std::vector<std::string_view> activations{"identity", "relu", "leaky_relu_squared", "sigmoid", "tanh"};
 
 /// Y = activation(X W^T + bias).
@@ -33,7 +32,7 @@ class LinearStage final : public Stage {
           size("m", "rows of X and Y"),
           size("n", "columns of Y, rows of W"),
           size("k", "columns of X and W: length of the sums"),
-          {"bias", std::string("y"), false, 0, 0, yes_no, "n: there is none"},
+          {"bias", std::string("y"), false, 0, 0, {"n", "y"}, "n: there is none"},
           {"activation", std::string("identity"), false, 0, 0, activations, "applied in fp32 after the bias"},
           pad("pad_x", "elements between the rows of X"),
           pad("pad_w", "the same for W"),

@@ -1,0 +1,23 @@
+#pragma once
+// What the tests that start the `parity` command share.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "harness/cli/program_run.hpp"
+
+namespace parity {
+
+using Words = std::vector<std::string>;
+
+/// Runs the command that was built beside the tests.
+inline ProgramRun parity(const Words& arguments, const ProgramOptions& options = {}) {
+  return run_program(PARITY_PROGRAM, arguments, options);
+}
+
+inline void expect_holds(const std::string& text, const std::string& part) {
+  EXPECT_NE(text.find(part), std::string::npos) << "'" << part << "' is not in:\n" << text;
+}
+
+}  // namespace parity
