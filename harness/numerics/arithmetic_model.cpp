@@ -5,6 +5,8 @@
 #include <array>
 #include <utility>
 
+#include "harness/numerics/summation_tree.hpp"
+
 namespace parity {
 namespace {
 
@@ -37,6 +39,8 @@ std::string describe(const SummationOrder& order) {
       return fmt::format("strided {}", order.width);
     case Kind::permuted:
       return fmt::format("permuted seed {}", order.seed);
+    case Kind::tree:
+      return order.tree ? fmt::format("tree {}", order.tree->hash_text()) : "tree (none given)";
   }
   return "unknown order";
 }

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,6 +21,8 @@ struct Precision {
   friend bool operator==(const Precision&, const Precision&) = default;
 };
 
+class SummationTree;
+
 /// The order in which the K terms of one reduction are added.
 struct SummationOrder {
   enum class Kind : std::uint8_t {
@@ -30,10 +33,12 @@ struct SummationOrder {
     split_k,     ///< `width` contiguous parts of ceil(K/width) terms, each a chain; parts added in sequence
     strided,     ///< `width` lanes, lane l takes k = l, l + width, ...; lanes added pairwise (halving tree)
     permuted,    ///< sequential over a seeded permutation of k
+    tree,        ///< any other order: `tree`, for the K it has terms for (emulated arithmetic only)
   };
   Kind kind = Kind::sequential;
   std::int64_t width = 0;
   std::uint64_t seed = 0;
+  std::shared_ptr<const SummationTree> tree = {};  ///< read for Kind::tree only; compared by identity
   friend bool operator==(const SummationOrder&, const SummationOrder&) = default;
 };
 

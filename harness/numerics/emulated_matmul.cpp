@@ -14,6 +14,8 @@
 #include "harness/numerics/multi_term_adder.hpp"
 #include "harness/numerics/packed_panels.hpp"
 #include "harness/numerics/summation_order.hpp"
+#include "harness/numerics/summation_tree.hpp"
+#include "harness/numerics/tree_matmul.hpp"
 #include "harness/numerics/value_access.hpp"
 
 namespace parity {
@@ -246,20 +248,25 @@ std::vector<double> converted(const MatrixView<double>& m, const ArithmeticModel
   return copy;
 }
 
-void run_multi_term(const Problem& problem) {
-  const ArithmeticModel& model = problem.model;
-  const bool flush = model.denormals == Denormals::flush;
-  MatrixView<double> a = problem.a;
-  MatrixView<double> b = problem.b;
-  std::vector<double> copy_a, copy_b;
-  if (flush || model.precision.multiply != format_of(model.precision.input)) {
+/// Both operands in the multiply format, without a copy where they are so already.
+struct ConvertedOperands {
+  explicit ConvertedOperands(const Problem& problem) : a(problem.a), b(problem.b) {
+    const ArithmeticModel& model = problem.model;
+    if (model.denormals != Denormals::flush && model.precision.multiply == format_of(model.precision.input))
+      return;
     copy_a = converted(a, model);
     copy_b = converted(b, model);
     a.data = copy_a.data();
     b.data = copy_b.data();
   }
-  multi_term_matmul(model.accumulation->adder, problem.plan, model.precision.multiply, flush, a, b,
-                    problem.c);
+  MatrixView<double> a, b;
+  std::vector<double> copy_a, copy_b;
+};
+
+void run_multi_term(const Problem& problem) {
+  const ConvertedOperands in(problem);
+  multi_term_matmul(problem.model.accumulation->adder, problem.plan, problem.model.precision.multiply,
+                    problem.model.denormals == Denormals::flush, in.a, in.b, problem.c);
 }
 
 }  // namespace
@@ -296,14 +303,23 @@ Result<void> check_emulation(const ArithmeticModel& model) {
 
 Value emulate_matmul(const ArithmeticModel& model, const Value& a, bool transpose_a, const Value& b,
                      bool transpose_b) {
-  Value c = make_value(common_batch(a, b), transpose_a ? a.cols : a.rows, transpose_b ? b.rows : b.cols);
+  Value c =
+      make_value(common_batch(a, b), transpose_a ? a.cols : a.rows, transpose_b ? b.rows : b.cols);
   c.bits_known = a.bits_known && b.bits_known;
   const std::int64_t depth = transpose_a ? a.rows : a.cols;
-  const auto plan = plan_summation(model.accumulation->order, depth);
+  const SummationOrder& order = model.accumulation->order;
+  const bool by_tree = order.kind == SummationOrder::Kind::tree;
+  if (by_tree && order.tree->terms() != depth) c.bits_known = false;  // a tree says nothing of other lengths
+  const auto plan = plan_summation(by_tree ? SummationOrder{} : order, depth);
   if (!plan || c.size() == 0) return c;  // a bad order was refused by check_emulation
   for (std::int64_t batch = 0; batch < c.batch; ++batch) {
     const Problem problem{model, *plan, view(a, a.v, batch, transpose_a), view(b, b.v, batch, transpose_b),
                           c.v.data() + batch * c.rows * c.cols};
+    if (by_tree && order.tree->terms() == depth) {
+      const ConvertedOperands in(problem);
+      tree_matmul(model, in.a, in.b, problem.c);
+      continue;
+    }
     switch (model.accumulation->multiply_add) {
       case MultiplyAdd::fused:
         run_chain_orders<true>(problem);

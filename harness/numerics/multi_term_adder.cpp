@@ -167,6 +167,31 @@ void patch_special_values(const MatrixView<double>& a, const MatrixView<double>&
 
 }  // namespace
 
+double multi_term_sum(std::span<const double> a, std::span<const double> b, std::span<const double> sums,
+                      int min_exponent, int fraction_bits, bool flush) {
+  double ieee = 0;  // says which of NaN, Inf and -Inf it is, if any
+  int emax = lowest_exponent;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    ieee += a[i] * b[i];
+    emax = std::max(emax, split(a[i], min_exponent).exponent + split(b[i], min_exponent).exponent);
+  }
+  for (const double sum : sums) {
+    ieee += sum;
+    emax = std::max(emax, exponent_of(sum));
+  }
+  if (!std::isfinite(ieee)) return ieee;
+  double aligned = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const Split x = split(a[i], min_exponent), y = split(b[i], min_exponent);
+    const int shift = x.exponent + y.exponent - emax + fraction_bits;
+    if (shift < -2) continue;  // below one grid step
+    aligned += std::trunc(static_cast<double>(x.significand) * static_cast<double>(y.significand) *
+                          power_of_two(shift));
+  }
+  for (const double sum : sums) aligned += std::trunc(sum * power_of_two(fraction_bits - emax));
+  return finish(aligned, emax, fraction_bits, flush);
+}
+
 void multi_term_matmul(const MultiTermAdder& adder, const SummationPlan& plan, const FloatFormat& multiply,
                        bool flush, const MatrixView<double>& a, const MatrixView<double>& b, double* c) {
   const auto significand = [&](double x) { return split(x, multiply.min_exponent).significand; };

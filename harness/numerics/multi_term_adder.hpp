@@ -1,4 +1,6 @@
 #pragma once
+#include <span>
+
 #include "harness/numerics/arithmetic_model.hpp"
 #include "harness/numerics/matrix_product.hpp"
 #include "harness/numerics/summation_order.hpp"
@@ -15,5 +17,10 @@ namespace parity {
 /// gives.
 void multi_term_matmul(const MultiTermAdder& adder, const SummationPlan& plan, const FloatFormat& multiply,
                        bool flush, const MatrixView<double>& a, const MatrixView<double>& b, double* c);
+
+/// One step of such an adder, over any number of products a[i] b[i] and of fp32 sums that it also adds.
+/// min_exponent: that of the smallest normal number of the products' factors.
+double multi_term_sum(std::span<const double> a, std::span<const double> b, std::span<const double> sums,
+                      int min_exponent, int fraction_bits, bool flush);
 
 }  // namespace parity

@@ -6,6 +6,7 @@
 #include <bit>
 #include <numeric>
 
+#include "harness/numerics/summation_tree.hpp"
 #include "harness/tensor/fill.hpp"
 
 namespace parity {
@@ -55,6 +56,13 @@ Result<void> check_accumulation(const Accumulation& accumulation) {
     return bad_input(fmt::format("summation order {}: width is {}; give a width of 1 or more",
                                  to_string(accumulation), order.width));
   }
+  if (order.kind == Kind::tree) {
+    if (!order.tree) return bad_input("summation order tree: there is no tree; give one");
+    if (accumulation.multiply_add != MultiplyAdd::multi_term && order.tree->largest_fan_in() > 2)
+      return bad_input(
+          fmt::format("{}: the tree adds up to {} terms at once; that needs a multi-term adder",
+                      to_string(accumulation), order.tree->largest_fan_in()));
+  }
   if (accumulation.multiply_add != MultiplyAdd::multi_term) return {};
   const MultiTermAdder& adder = accumulation.adder;
   if (adder.terms < 1 || adder.terms > 1024 || adder.fraction_bits < 1 || adder.fraction_bits > 40) {
@@ -63,9 +71,10 @@ Result<void> check_accumulation(const Accumulation& accumulation) {
                     "fraction bits 1 to 40",
                     adder.terms, adder.fraction_bits));
   }
-  if (order.kind != Kind::sequential && order.kind != Kind::blocked && order.kind != Kind::split_k) {
+  if (order.kind != Kind::sequential && order.kind != Kind::blocked && order.kind != Kind::split_k &&
+      order.kind != Kind::tree) {
     return bad_input(
-        fmt::format("{}: a multi-term adder takes its steps sequentially, blocked or split-K; "
+        fmt::format("{}: a multi-term adder takes its steps sequentially, blocked, split-K or as a tree; "
                     "choose one of these orders",
                     to_string(accumulation)));
   }
@@ -111,6 +120,8 @@ Result<SummationPlan> plan_summation(const SummationOrder& order, std::int64_t t
       plan.begin.push_back(terms);
       break;
     }
+    case Kind::tree:
+      return bad_input("a summation order given as a tree has no plan; the emulated arithmetic follows the tree");
   }
   return plan;
 }

@@ -26,12 +26,13 @@ struct SummationPlan {
   std::int64_t combine_depth() const;
 };
 
-/// Lays out `order` for K = `terms`. Error when a width is missing (blocked, split_k, strided need one >= 1).
+/// Lays out `order` for K = `terms`. Error when a width is missing (blocked, split_k, strided need one >= 1),
+/// and for Kind::tree.
 /// permuted: Fisher-Yates driven by philox(seed, i, 0), the same on every machine.
 Result<SummationPlan> plan_summation(const SummationOrder& order, std::int64_t terms);
 
 /// Whether `accumulation` has a meaning: widths, adder sizes, and for multi_term an order that is sequential,
-/// blocked or split_k (steps of several products have no meaning in the other orders).
+/// blocked, split_k or a tree (steps of several products have no meaning in the other orders).
 Result<void> check_accumulation(const Accumulation& accumulation);
 
 }  // namespace parity

@@ -1,0 +1,17 @@
+#pragma once
+#include "harness/numerics/arithmetic_model.hpp"
+#include "harness/numerics/matrix_product.hpp"
+
+namespace parity {
+
+/// c = a b by the additions of model.accumulation->order.tree, which has a.cols terms; a and b hold numbers
+/// of the multiply format, c is row-major and contiguous. What a tree leaves open is filled in as kernels
+/// have it:
+/// - fused or separate: a term that joins a sum does so by one multiply-add; of two terms that meet, the one
+///   further from the next term up the tree is the first of its chain (its product is rounded);
+/// - multi_term: an addition that has a term among its children, or more than two children, is a step of the
+///   adder (adder.fraction_bits); an addition of two sums is one in fp32, rounded to nearest.
+void tree_matmul(const ArithmeticModel& model, const MatrixView<double>& a, const MatrixView<double>& b,
+                 double* c);
+
+}  // namespace parity
