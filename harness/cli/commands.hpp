@@ -23,6 +23,7 @@ struct Context {
 void add_devices_command(CLI::App& app, Context& context);
 void add_list_command(CLI::App& app, Context& context);
 void add_run_command(CLI::App& app, Context& context);
+void add_probe_command(CLI::App& app, Context& context);
 void add_compare_command(CLI::App& app, Context& context);
 void add_report_command(CLI::App& app, Context& context);
 void add_bench_command(CLI::App& app, Context& context);

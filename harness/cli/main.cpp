@@ -46,6 +46,7 @@ int run(int argc, char** argv) {
   add_devices_command(app, context);
   add_list_command(app, context);
   add_run_command(app, context);
+  add_probe_command(app, context);
   add_compare_command(app, context);
   add_report_command(app, context);
   add_bench_command(app, context);

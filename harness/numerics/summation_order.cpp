@@ -59,9 +59,8 @@ Result<void> check_accumulation(const Accumulation& accumulation) {
   if (order.kind == Kind::tree) {
     if (!order.tree) return bad_input("summation order tree: there is no tree; give one");
     if (accumulation.multiply_add != MultiplyAdd::multi_term && order.tree->largest_fan_in() > 2)
-      return bad_input(
-          fmt::format("{}: the tree adds up to {} terms at once; that needs a multi-term adder",
-                      to_string(accumulation), order.tree->largest_fan_in()));
+      return bad_input(fmt::format("{}: the tree adds up to {} terms at once; that needs a multi-term adder",
+                                   to_string(accumulation), order.tree->largest_fan_in()));
   }
   if (accumulation.multiply_add != MultiplyAdd::multi_term) return {};
   const MultiTermAdder& adder = accumulation.adder;
@@ -121,7 +120,8 @@ Result<SummationPlan> plan_summation(const SummationOrder& order, std::int64_t t
       break;
     }
     case Kind::tree:
-      return bad_input("a summation order given as a tree has no plan; the emulated arithmetic follows the tree");
+      return bad_input(
+          "a summation order given as a tree has no plan; the emulated arithmetic follows the tree");
   }
   return plan;
 }

@@ -1,0 +1,62 @@
+// `parity probe` as its users see it.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "harness/cli/program_run.hpp"
+
+namespace parity {
+namespace {
+
+ProgramRun probe(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), "probe");
+  ProgramOptions options;
+  options.environment = {"OMP_NUM_THREADS=1"};
+  return run_program(PARITY_PROGRAM, arguments, options);
+}
+
+TEST(ProbeCommand, RevealsNamesDrawsAndReplays) {
+  const ScratchDirectory scratch;
+  const ProgramRun run = probe({"--device", "cpu", "--op", "gemm", "--path", "tensor_core_f16_f32", "-k",
+                                "64", "--out", scratch.file("trees")});
+  ASSERT_EQ(run.code, 0) << run.out << run.err;
+  for (const char* part :
+       {"sequential, fused 16+1 (as declared)", "+ 3 x 16 terms fused with the sum: 16..63",
+        "8192 of 8192 elements bit-equal", "0 not as declared"})
+    EXPECT_NE(run.out.find(part), std::string::npos) << part << "\n" << run.out;
+  std::ifstream file(scratch.file("trees/probe.jsonl"));
+  const auto json = nlohmann::json::parse(file);
+  EXPECT_EQ(json["kind"], "probe");
+  EXPECT_EQ(json["finding"], false);
+  const auto& reduction = json["reductions"].at(0);
+  EXPECT_EQ(reduction["fan_in"], 17);
+  EXPECT_EQ(reduction["agrees"], true);
+  EXPECT_EQ(reduction["hash"].get<std::string>().size(), 16u);
+  EXPECT_TRUE(reduction["tree"].get<std::string>().starts_with("((((0 1 2 3"));
+  EXPECT_EQ(json["replay"]["equal"], json["replay"]["compared"]);
+  int drawings = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(scratch.file("trees")))
+    drawings += entry.path().extension() == ".svg";
+  EXPECT_EQ(drawings, 1);
+}
+
+TEST(ProbeCommand, JsonIsAlone) {
+  const ProgramRun run =
+      probe({"--device", "cpu", "--op", "attention", "--path", "strided_f32", "-k", "12", "--json"});
+  ASSERT_EQ(run.code, 0) << run.err;
+  const auto json = nlohmann::json::parse(run.out);
+  EXPECT_EQ(json["reductions"].size(), 3u);
+  EXPECT_TRUE(json["replay"].contains("note"));
+}
+
+TEST(ProbeCommand, ExitCodesSayWhatWasWrong) {
+  EXPECT_EQ(probe({"--op", "conv"}).code, 2);
+  EXPECT_EQ(probe({"--device", "cpu", "-k", "0"}).code, 2);
+  EXPECT_EQ(probe({"--device", "cpu:7"}).code, 3);
+  EXPECT_EQ(probe({"--device", "cpu", "--path", "nothing_like_it"}).code, 4);
+}
+
+}  // namespace
+}  // namespace parity
