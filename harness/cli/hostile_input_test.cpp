@@ -15,11 +15,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string contents(const std::string& file) {
-  std::ifstream stream(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), {}};
-}
-
 Words quick_case(const std::string& text, const Words& more = {}) {
   Words words = {"run", "--device", "cpu", "--path", "sequential_f32", "--no-order-effects", "--case", text};
   words.insert(words.end(), more.begin(), more.end());

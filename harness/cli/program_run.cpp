@@ -14,7 +14,6 @@
 #include <thread>
 
 namespace parity {
-namespace {
 
 std::string contents(const std::filesystem::path& file) {
   std::ifstream stream(file, std::ios::binary);
@@ -22,6 +21,8 @@ std::string contents(const std::filesystem::path& file) {
   text << stream.rdbuf();
   return std::move(text).str();
 }
+
+namespace {
 
 /// In the child: standard output and error to where the test wants them.
 void redirect(const ProgramOptions& options, const std::string& out, const std::string& err) {

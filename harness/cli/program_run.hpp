@@ -28,6 +28,9 @@ struct ProgramOptions {
 ProgramRun run_program(const std::string& program, const std::vector<std::string>& arguments,
                        const ProgramOptions& options = {});
 
+/// All bytes of a file; none where it cannot be read.
+std::string contents(const std::filesystem::path& file);
+
 /// A directory of its own for one test, removed at the end.
 class ScratchDirectory {
  public:

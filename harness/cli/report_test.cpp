@@ -2,9 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
-#include <sstream>
 
-#include "harness/cli/program_run.hpp"
+#include "harness/cli/cli_testing.hpp"
 
 namespace parity {
 namespace {
@@ -14,17 +13,6 @@ ProgramOptions one_thread() {
   ProgramOptions options;
   options.environment = {"OMP_NUM_THREADS=1"};
   return options;
-}
-
-std::string contents(const std::string& file) {
-  std::ifstream stream(file, std::ios::binary);
-  std::ostringstream text;
-  text << stream.rdbuf();
-  return std::move(text).str();
-}
-
-void expect_holds(const std::string& text, const char* part) {
-  EXPECT_NE(text.find(part), std::string::npos) << "'" << part << "' is not in:\n" << text;
 }
 
 TEST(TrainingReport, ARunAndAReportOfSeveralShowTheLossInAPlot) {

@@ -81,7 +81,7 @@ class Experiments {
                   fmt::format("left out above {:.0e} operations", most_ensemble_flops));
     using Kind = SummationOrder::Kind;
     std::vector<Tensor> results;
-    for (const SummationOrder order :
+    for (const SummationOrder& order :
          {SummationOrder{Kind::sequential, 0, 0}, SummationOrder{Kind::reversed, 0, 0},
           SummationOrder{Kind::pairwise, 0, 0}, SummationOrder{Kind::blocked, 32, 0},
           SummationOrder{Kind::split_k, 4, 0}, SummationOrder{Kind::strided, 8, 0},

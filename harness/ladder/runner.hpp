@@ -17,10 +17,10 @@ struct RunOptions {
   int repeats = 3;                         ///< runs per case: run-to-run bits
   bool order_effects = true;               ///< batch invariance, permutation, ensemble
   std::int64_t replay_elements = 1 << 16;  ///< replay all elements up to here, a sample beyond
-  std::map<std::string, Tensor> inputs;    ///< the user's own tensors by input name; others are filled
+  std::map<std::string, Tensor> inputs{};  ///< the user's own tensors by input name; others are filled
   double memory_limit = HUGE_VAL;  ///< bytes of host memory a case may take, beside what the system has
-  Provenance provenance;
-  std::string repro_suffix;  ///< "--input A=..." added to the repro line
+  Provenance provenance{};
+  std::string repro_suffix{};  ///< "--input A=..." added to the repro line
 };
 
 /// Runs cases on one device. Remembers the confirmed models of its paths.

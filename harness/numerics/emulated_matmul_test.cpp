@@ -73,6 +73,7 @@ class IntegerDot {
         return lanes[0];
       }
       case Kind::permuted:
+      case Kind::tree:
         break;  // tested apart
     }
     return 0;
@@ -183,7 +184,7 @@ TEST(EmulatedMatmul, ChainsAndTreesRoundLikeExactIntegers) {
   for (const Formats f : {Formats{DType::f32, DType::f32, 24, -20}, Formats{DType::f16, DType::f32, 11, -8},
                           Formats{DType::f16, DType::f16, 11, -9}, Formats{DType::bf16, DType::bf16, 8, -7},
                           Formats{DType::bf16, DType::f32, 8, -7}}) {
-    for (const SummationOrder order :
+    for (const SummationOrder& order :
          {SummationOrder{Kind::sequential, 0, 0}, SummationOrder{Kind::reversed, 0, 0},
           SummationOrder{Kind::pairwise, 0, 0}, SummationOrder{Kind::blocked, 8, 0},
           SummationOrder{Kind::split_k, 3, 0}, SummationOrder{Kind::strided, 5, 0},
@@ -202,7 +203,7 @@ TEST(EmulatedMatmul, MultiTermAdderIsExactInIntegers) {
   for (const DType input : {DType::f16, DType::bf16}) {
     for (const int terms : {4, 8, 16}) {
       for (const int fraction_bits : {23, 24, 25, 30}) {
-        for (const SummationOrder order :
+        for (const SummationOrder& order :
              {SummationOrder{Kind::sequential, 0, 0}, SummationOrder{Kind::split_k, 3, 0},
               SummationOrder{Kind::blocked, 32, 0}}) {
           ArithmeticModel model = model_of(input, DType::f32, order, MultiplyAdd::multi_term);

@@ -14,7 +14,7 @@ using Kind = SummationOrder::Kind;
 
 std::vector<Accumulation> orders() {
   std::vector<Accumulation> all;
-  for (const SummationOrder order :
+  for (const SummationOrder& order :
        {SummationOrder{Kind::sequential, 0, 0}, SummationOrder{Kind::reversed, 0, 0},
         SummationOrder{Kind::pairwise, 0, 0}, SummationOrder{Kind::blocked, 16, 0},
         SummationOrder{Kind::split_k, 4, 0}, SummationOrder{Kind::strided, 8, 0},

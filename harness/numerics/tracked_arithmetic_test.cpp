@@ -97,7 +97,7 @@ TEST(Tracked, MultiTermAdderStaysInItsBounds) {
   for (const DType input : {DType::f16, DType::bf16}) {
     for (const Fill fill :
          {Fill::normal, Fill::uniform, Fill::positive, Fill::cancelling, Fill::wide, Fill::subnormal}) {
-      for (const SummationOrder order :
+      for (const SummationOrder& order :
            {SummationOrder{}, SummationOrder{Kind::split_k, 4, 0}, SummationOrder{Kind::blocked, 64, 0}}) {
         for (const std::int64_t k : {1, 16, 17, 300, 1024}) {
           const ArithmeticModel model = model_of(input, DType::f32, order, MultiplyAdd::multi_term);
@@ -346,7 +346,9 @@ TEST(Tracked, ProductsWithOneNumberHaveAMean) {
       square += (got.v[i] - want.v[i]) * (got.v[i] - want.v[i]);
       allowed += want.systematic[i];
     }
-    if (factor < 0.5) EXPECT_GT(std::fabs(error) / std::sqrt(square), 20) << "noise alone would stay below 6";
+    if (factor < 0.5) {
+      EXPECT_GT(std::fabs(error) / std::sqrt(square), 20) << "noise alone would stay below 6";
+    }
     EXPECT_LE(std::fabs(error), allowed);
   }
 }
