@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 
+#include "harness/ladder/product_op.hpp"
 #include "references/formulas.hpp"
 #include "references/op_table.hpp"
 #include "references/port_shapes.hpp"
@@ -43,7 +44,7 @@ Result<void> check_settings(const Attributes& attributes) {
   return {};
 }
 
-class Gemm final : public Op {
+class Gemm final : public Op, public ProductOp {
  public:
   std::string_view name() const override { return "gemm"; }
   std::string_view summary() const override { return "D = alpha op(A) op(B) + beta C"; }
@@ -97,6 +98,19 @@ class Gemm final : public Op {
       outputs.push_back(arithmetic.scale_add(s.alpha, product, 0, nullptr));
     }
     return outputs;
+  }
+
+  bool is_product(const Attributes&) const override { return true; }
+  ProductForm product_form(const Attributes& attributes, const PortTensors& inputs,
+                           std::int64_t batch) const override {
+    const Settings s = settings_of(attributes);
+    ProductForm form{stored_matrix(*inputs[0], batch, s.trans_a), stored_matrix(*inputs[1], batch, s.trans_b),
+                     s.alpha, 0, std::nullopt};
+    if (s.beta != 0 && inputs.size() > 2 && inputs[2] != nullptr) {
+      form.beta = s.beta;
+      form.addend = stored_matrix(*inputs[2], batch, false);
+    }
+    return form;
   }
 
   Work work(const OpCall& call, const Program& program) const override {

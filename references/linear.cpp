@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "harness/ladder/product_op.hpp"
 #include "references/formulas.hpp"
 #include "references/op_table.hpp"
 #include "references/port_shapes.hpp"
@@ -23,7 +24,7 @@ Result<Function> activation_of(const Attributes& attributes) {
                   text));
 }
 
-class Linear final : public Op {
+class Linear final : public Op, public ProductOp {
  public:
   std::string_view name() const override { return "linear"; }
   std::string_view summary() const override { return "Y = activation(X W^T + bias)"; }
@@ -64,6 +65,19 @@ class Linear final : public Op {
     std::vector<Value> outputs;
     outputs.push_back(*activation == Function::identity ? std::move(y) : arithmetic.apply(*activation, y));
     return outputs;
+  }
+
+  bool is_product(const Attributes& attributes) const override {
+    return attributes.text("activation", "identity") == "identity";
+  }
+  ProductForm product_form(const Attributes&, const PortTensors& inputs, std::int64_t batch) const override {
+    ProductForm form{stored_matrix(*inputs[0], batch, false), stored_matrix(*inputs[1], 0, true), 1, 0,
+                     std::nullopt};
+    if (inputs.size() > 2 && inputs[2] != nullptr) {
+      form.beta = 1;
+      form.addend = stored_matrix(*inputs[2], 0, false).repeated(form.left.rows);
+    }
+    return form;
   }
 
   Work work(const OpCall& call, const Program& program) const override {

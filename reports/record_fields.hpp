@@ -187,6 +187,23 @@ void record_fields(A& a, Fields<Judgement> auto& s) {
 }
 
 template <class A>
+void record_fields(A& a, Fields<SampledCheck> auto& s) {
+  a("rows", s.rows);
+  a("of_rows", s.of_rows);
+  a("integers", s.integers);
+  a("vectors", s.vectors);
+  a("segments", s.segments);
+  a("flagged_rows", s.flagged_rows);
+  a("flagged_columns", s.flagged_columns);
+  a("largest_ratio", s.largest_ratio);
+  a("rms_deviate", s.rms_deviate);
+  a("certain_error", s.certain_error);
+  a("typical_certain_error", s.typical_certain_error);
+  a("element_bound", s.element_bound);
+  a.sparse("refused", s.refused);
+}
+
+template <class A>
 void record_fields(A& a, Fields<OutputRecord> auto& s) {
   a("call", s.call);
   a("op", s.op);
@@ -198,6 +215,7 @@ void record_fields(A& a, Fields<OutputRecord> auto& s) {
   a("dtype", s.dtype);
   a("contract", s.contract);
   a("judgement", s.judgement);
+  a("sampled", s.sampled);
 }
 
 template <class A>

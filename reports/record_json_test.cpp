@@ -48,6 +48,7 @@ std::size_t named_fields() {
 TEST(RecordJson, EveryMemberOfEveryPartIsNamed) {
   EXPECT_EQ(named_fields<Record>(), member_count<Record>());
   EXPECT_EQ(named_fields<OutputRecord>(), member_count<OutputRecord>());
+  EXPECT_EQ(named_fields<SampledCheck>(), member_count<SampledCheck>());
   EXPECT_EQ(named_fields<Judgement>(), member_count<Judgement>());
   EXPECT_EQ(named_fields<Contract>(), member_count<Contract>());
   EXPECT_EQ(named_fields<ReplayResult>(), member_count<ReplayResult>());

@@ -17,6 +17,30 @@ std::string contract_text(const Contract& contract) {
   return text;
 }
 
+std::string sampled_text(const SampledCheck& check) {
+  const std::string rows =
+      fmt::format("{} of {} rows compared element by element", check.rows, check.of_rows);
+  if (!check.refused.empty()) return rows + "; the rest not checked: " + check.refused;
+  const std::string certain =
+      check.integers ? fmt::format(
+                           "exact in integers: an error of {} in one "
+                           "element is always seen",
+                           short_number(check.certain_error))
+                     : fmt::format(
+                           "an error of {} in one element is certain "
+                           "to be seen, on average one of {} ({} times "
+                           "what the element contract allows); worst "
+                           "residual {} of its threshold",
+                           short_number(check.certain_error), short_number(check.typical_certain_error),
+                           short_number(check.typical_certain_error / check.element_bound),
+                           short_number(check.largest_ratio));
+  return fmt::format(
+      "{}; all {} rows by Freivalds' check, {} vectors on {} "
+      "segments: {} rows and {} columns "
+      "flagged; {}",
+      rows, check.of_rows, check.vectors, check.segments, check.flagged_rows, check.flagged_columns, certain);
+}
+
 }  // namespace
 
 std::string statistics_text(const OutputRecord& output) {
@@ -43,6 +67,7 @@ std::string statistics_text(const OutputRecord& output) {
                    short_number(s.max_bound_ratio), s.outside_spread, short_number(s.max_hard_ratio),
                    s.outside_hard));
   line("contract", contract_text(output.contract));
+  if (output.sampled) line("sampled", sampled_text(*output.sampled));
   const ReplayResult& replay = output.judgement.replay;
   if (replay.attempted)
     line("replay", fmt::format("{} of {} bits equal to {}{}", replay.equal, replay.compared, replay.model,

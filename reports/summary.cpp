@@ -78,6 +78,8 @@ void add(PathSummary& row, const Record& record) {
   row.worst = row.cases == 0 ? record.verdict : worse(row.worst, record.verdict);
   ++row.cases;
   ++row.verdicts[record.verdict];
+  row.sampled +=
+      std::ranges::any_of(record.outputs, [](const OutputRecord& o) { return o.sampled.has_value(); });
   for (const OutputRecord& output : record.outputs) {
     row.max_bound_ratio = larger(row.max_bound_ratio, output.judgement.statistics.max_bound_ratio);
     row.replay_compared += output.judgement.replay.compared;

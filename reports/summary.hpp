@@ -23,6 +23,7 @@ struct PathSummary {
   std::int64_t cases = 0;
   bool plain_fills = false;          ///< the sizes of errors are over plain fills only
   std::int64_t elements = 0;         ///< compared with the reference
+  std::int64_t sampled = 0;          ///< cases judged without a full reference
   double max_bound_ratio = 0;        ///< worst error over its bound
   double max_abs = 0, mean_abs = 0;  ///< error; the mean is over elements
   double cosine = 1;                 ///< lowest

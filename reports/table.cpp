@@ -35,7 +35,9 @@ Cells cells_of(const PathSummary& path) {
   cells[0] = path.stage;
   cells[1] = path.path;
   cells[2] = std::to_string(path.cases);
-  cells[11] = verdict;
+  cells[11] = path.sampled == 0            ? verdict
+              : path.sampled == path.cases ? verdict + " (sampled)"
+                                           : fmt::format("{} ({} sampled)", verdict, path.sampled);
   if (path.elements == 0) return cells;  // nothing was compared
   cells[3] = bound_text(path.max_bound_ratio);
   cells[4] = brief_number(path.max_abs);
@@ -92,10 +94,11 @@ void device_table(std::string& text, const DeviceSummary& device, const TableOpt
 
 /// What the columns mean, where it needs saying.
 std::string notes_of(const RunSummary& summary) {
-  bool mixed = false, drift = false;
+  bool mixed = false, drift = false, sampled = false;
   for (const DeviceSummary& device : summary.devices)
     for (const PathSummary& path : device.paths) {
       mixed = mixed || (path.plain_fills && path.cases > 1);
+      sampled = sampled || path.sampled > 0;
       drift = drift || path.drift_bound_ratio || path.drift_results > 0;
     }
   std::string text;
@@ -104,6 +107,10 @@ std::string notes_of(const RunSummary& summary) {
         "/bound (worst error over its bound), replay and verdict: all cases; the rest: those with normal or "
         "uniform fill.\n"
         "order: deviation over orders of summation, against the predicted one (expected 0.5 to 2 sigma).\n";
+  if (sampled)
+    text +=
+        "sampled: some rows compared element by element, all sums by Freivalds' check; the record says which "
+        "error is certain to be seen.\n";
   if (drift)
     text +=
         "end to end: drift of composite cases from the fp64 run of the same inputs; rel err: |got - want| / "

@@ -202,6 +202,15 @@ void add_run_command(CLI::App& app, Context& context) {
           "Add to the records of earlier runs in that directory; what an interrupted one lacks counts as "
           "there once the same run has got to its end")
       ->needs("--out");
+  command
+      ->add_option("--reference", request->reference,
+                   "What a result is compared with. full: a reference of every "
+                   "element. sampled: matrix "
+                   "products by sampled rows and a check of all sums. auto: "
+                   "sampled where the full reference "
+                   "would exceed 3e11 operations; the record says so")
+      ->check(CLI::IsMember({"auto", "full", "sampled"}))
+      ->capture_default_str();
   command->add_option("--repeats", request->repeats, "Runs of each case, compared bit by bit")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();

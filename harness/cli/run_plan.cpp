@@ -57,14 +57,18 @@ RunOptions options_for(const RunRequest& request, const UserInputs& inputs, cons
   RunOptions options;
   options.repeats = request.repeats;
   options.order_effects = !request.no_order_effects;
+  options.reference = request.reference == "full"      ? ReferenceKind::full
+                      : request.reference == "sampled" ? ReferenceKind::sampled
+                                                       : ReferenceKind::automatic;
   options.inputs = bound.tensors;
   options.provenance = provenance();
   options.provenance.inputs = inputs.sources;
   std::string flags = fmt::format(" --repeats {}", request.repeats);
   if (request.no_order_effects) flags += " --no-order-effects";
   if (request.validate) flags += " --validate";
-  options.provenance.flags += ";" + flags;
-  options.repro_suffix = inputs.repro;
+  const std::string reference = request.reference == "auto" ? "" : " --reference " + request.reference;
+  options.provenance.flags += ";" + flags + reference;
+  options.repro_suffix = inputs.repro + reference;
   return options;
 }
 

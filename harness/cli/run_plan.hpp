@@ -17,7 +17,7 @@ struct RunRequest {
   std::vector<std::string> devices;
   std::vector<std::string> cases;   ///< case texts or patterns; empty: the suite
   std::vector<std::string> inputs;  ///< NAME=FILE[:TENSOR]
-  std::string suite = "smoke", path, nan = "reject", out;
+  std::string suite = "smoke", path, nan = "reject", reference = "auto", out;
   std::string seed;  ///< empty: each case's own
   int repeats = 3;
   double timeout_seconds = 60;

@@ -6,9 +6,6 @@
 
 namespace parity {
 
-namespace {
-
-/// The contract of one output: what the case and the path's model say, nothing else.
 Contract derive_contract(const ArithmeticModel& model, DType store, bool exact) {
   Contract contract;
   contract.store = store;
@@ -41,10 +38,7 @@ ReplayResult replay_output(const CallResult& result, const FinishedCall& call,
   return *std::move(replayed);
 }
 
-}  // namespace
-
-Result<std::vector<OutputRecord>> judge_call(const FinishedCall& call, Confirmations& confirmations,
-                                             std::vector<Value>* reference) {
+CallResult result_of(const FinishedCall& call) {
   const OpCall& op_call = call.program->calls[call.index];
   CallResult result{call.op, &op_call.attributes, {}, 0, nullptr};
   for (const TensorId id : op_call.inputs) {
@@ -53,6 +47,34 @@ Result<std::vector<OutputRecord>> judge_call(const FinishedCall& call, Confirmat
                             : made != call.results->end() ? &made->second
                                                           : &call.inputs->at(id));
   }
+  return result;
+}
+
+OutputRecord output_record(const FinishedCall& call, std::size_t output) {
+  const OpCall& op_call = call.program->calls[call.index];
+  const TensorId id = op_call.outputs[output];
+  const Tensor& got = call.results->at(id);
+  OutputRecord record;
+  record.call = static_cast<int>(call.index);
+  record.op = op_call.op;
+  record.path = call.implementation->path;
+  record.port = call.op->outputs()[output].name;
+  record.tensor = call.program->spec(id).name;
+  record.shape = got.shape();
+  record.dtype = got.dtype();
+  return record;
+}
+
+std::vector<ArithmeticModel> explaining_models(const Implementation& implementation,
+                                               const ConfirmedModels& confirmed) {
+  const auto& models = confirmed.models.empty() ? implementation.replays : confirmed.models;
+  return models.empty() ? plain_chains(implementation.contract) : models;
+}
+
+Result<std::vector<OutputRecord>> judge_call(const FinishedCall& call, Confirmations& confirmations,
+                                             std::vector<Value>* reference) {
+  const OpCall& op_call = call.program->calls[call.index];
+  CallResult result = result_of(call);
   ArithmeticModel model = call.implementation->contract;
   model.precision.store = call.program->spec(op_call.outputs.front()).dtype;
   const auto tracked = make_tracked_arithmetic(model);
@@ -62,25 +84,14 @@ Result<std::vector<OutputRecord>> judge_call(const FinishedCall& call, Confirmat
   const auto known = confirmations.of(*call.implementation);
   if (!known) return tl::unexpected(known.error());
   const ConfirmedModels& confirmed = **known;
-  // What explains single elements: the confirmed arithmetics, else those the path may have.
-  std::vector<ArithmeticModel> models =
-      confirmed.models.empty() ? call.implementation->replays : confirmed.models;
-  if (models.empty()) models = plain_chains(call.implementation->contract);
+  const std::vector<ArithmeticModel> models = explaining_models(*call.implementation, confirmed);
   std::vector<OutputRecord> records;
   for (std::size_t output = 0; output < op_call.outputs.size(); ++output) {
-    const TensorId id = op_call.outputs[output];
-    const Tensor& got = call.results->at(id);
+    const Tensor& got = call.results->at(op_call.outputs[output]);
     result.output = output;
     result.got = &got;
     model.precision.store = got.dtype();
-    OutputRecord record;
-    record.call = static_cast<int>(call.index);
-    record.op = op_call.op;
-    record.path = call.implementation->path;
-    record.port = call.op->outputs()[output].name;
-    record.tensor = call.program->spec(id).name;
-    record.shape = got.shape();
-    record.dtype = got.dtype();
+    OutputRecord record = output_record(call, output);
     // Nothing was rounded on the way (a copy, a cast, a gather): the store's bits are the contract.
     const bool copies = !(*want)[output].tracked() && model.store_rounding_known;
     record.contract = derive_contract(model, got.dtype(), call.exact || copies);

@@ -4,6 +4,7 @@
 
 #include "harness/ladder/confirmation.hpp"
 #include "harness/ladder/record.hpp"
+#include "harness/ladder/replay.hpp"
 
 namespace parity {
 
@@ -19,6 +20,22 @@ struct FinishedCall {
   std::uint64_t seed = 1;
   std::int64_t replay_elements = 1 << 16;
 };
+
+// What judging a part of a result shares with judging all of it (sampled_judge.hpp).
+
+/// The contract of one output: what the case and the path's model say, nothing else.
+Contract derive_contract(const ArithmeticModel& model, DType store, bool exact);
+/// The call with its inputs, without an output.
+CallResult result_of(const FinishedCall& call);
+/// What is known of an output before it is judged.
+OutputRecord output_record(const FinishedCall& call, std::size_t output);
+/// The models that may explain single elements: the confirmed ones, else those the path may have, else plain
+/// chains.
+std::vector<ArithmeticModel> explaining_models(const Implementation& implementation,
+                                               const ConfirmedModels& confirmed);
+/// The best fit of the path's models over a sample of the output.
+ReplayResult replay_output(const CallResult& result, const FinishedCall& call,
+                           const ConfirmedModels& confirmed);
 
 /// Judges every output of the call, the reference fed with the device's own inputs (design: judge locally).
 /// `reference`: receives the tracked value of each output.

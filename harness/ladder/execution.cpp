@@ -94,7 +94,7 @@ Result<void> Execution::advance(const std::map<TensorId, Tensor>& inputs) {
   return write(inputs);
 }
 
-Result<std::map<TensorId, Tensor>> Execution::inputs() {
+Result<const std::map<TensorId, Tensor>*> Execution::inputs() {
   if (advanced_) {
     for (auto& [id, tensor] : inputs_) {
       if (program_.spec(id).role != TensorSpec::Role::state) continue;
@@ -103,7 +103,7 @@ Result<std::map<TensorId, Tensor>> Execution::inputs() {
       tensor = *std::move(now);
     }
   }
-  return inputs_;
+  return &inputs_;
 }
 
 Result<std::vector<GuardDamage>> Execution::damage(const RunResult& run) {

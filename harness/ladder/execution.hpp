@@ -31,8 +31,9 @@ class Execution {
   Result<void> complete(RunResult& run);
   /// Carries state to the next run (Session::advance) and replaces the inputs that change.
   Result<void> advance(const std::map<TensorId, Tensor>& inputs);
-  /// Every input and state as it was for the last run: states are read from the device.
-  Result<std::map<TensorId, Tensor>> inputs();
+  /// Every input and state as it was for the last run: states are read from the device. Valid until the next
+  /// write or advance.
+  Result<const std::map<TensorId, Tensor>*> inputs();
   /// Guard zones of every buffer, and pads of the given run's outputs.
   Result<std::vector<GuardDamage>> damage(const RunResult& run);
   /// Names of inputs and states whose bytes on the device are no longer those that were written.

@@ -229,6 +229,12 @@ OrderEffects measure_order_effects(const OrderSubject& subject, Execution& execu
     for (const RunResult& run : runs) results.push_back(&run.tensors.at(output));
     keep(effects.run_to_run, "run to run", order_spread(results, nullptr, subject.contract), effects.notes);
   }
+  if (subject.want.size() == 0) {
+    effects.notes.emplace_back(
+        "permutation and batch invariance: not measured "
+        "where the result is sampled");
+    return effects;
+  }
   Experiments experiments(subject, execution, runs.front());
   keep(effects.permutation, "permutation", experiments.permutation(), effects.notes);
   keep(effects.batch_invariance, "batch invariance", experiments.batch_invariance(), effects.notes);

@@ -16,7 +16,8 @@ struct OrderSubject {
   const std::vector<std::string> paths;
   const Implementation& implementation;  ///< of the first call
   const std::map<TensorId, Tensor>& inputs;
-  const Value& want;         ///< the tracked reference of the last call's first output
+  const Value& want;         ///< the tracked reference of the last call's first output;
+                             ///< empty: none was made
   const Contract& contract;  ///< of that output
   std::uint64_t seed = 1;
 };

@@ -11,6 +11,22 @@
 
 namespace parity {
 
+/// How a product too large for a full reference was judged (sampled_judge.hpp): some rows element by element,
+/// all of it by Freivalds' check.
+struct SampledCheck {
+  std::int64_t rows = 0, of_rows = 0;  ///< compared element by element, in every batch entry
+  bool integers = false;               ///< the check was exact
+  int vectors = 0;                     ///< errors that cancel in one random vector survive with 2^-vectors
+  std::int64_t segments = 0;           ///< parts of a row, each checked by itself
+  std::int64_t flagged_rows = 0, flagged_columns = 0;  ///< that the check points at
+  double largest_ratio = 0;                            ///< worst residual over its threshold
+  double rms_deviate = 0;                              ///< of the residuals, over what was predicted
+  /// Smallest error of a single element that is certain to be seen, in the worst place and on average, and
+  /// what the element contract allows on average.
+  double certain_error = 0, typical_certain_error = 0, element_bound = 0;
+  std::string refused;  ///< why the check could not be applied; empty: it was
+};
+
 /// One output of one op call, judged locally: the reference was fed with the device's own inputs.
 struct OutputRecord {
   int call = 0;  ///< index of the op call in the Program
@@ -20,6 +36,7 @@ struct OutputRecord {
   DType dtype = DType::f32;
   Contract contract;
   Judgement judgement;
+  std::optional<SampledCheck> sampled;  ///< absent: every element was compared
 };
 
 /// Reduction-order effects of one case; each absent when it was not measured, with the reason in `notes`.

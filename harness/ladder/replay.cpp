@@ -28,24 +28,6 @@ Extent extent_of(const Shape& shape) {
   return extent;
 }
 
-/// About `count` of 0..n-1: ends, tile borders, then seeded picks; sorted.
-std::vector<std::int64_t> choose(std::int64_t n, std::int64_t count, std::uint64_t seed) {
-  std::set<std::int64_t> chosen;
-  const auto add = [&](std::int64_t i) {
-    if (i >= 0 && i < n && static_cast<std::int64_t>(chosen.size()) < count) chosen.insert(i);
-  };
-  add(0), add(n - 1);
-  for (const std::int64_t tile : {128, 64, 16}) {
-    add(n / tile * tile), add(n / tile * tile - 1);  // where the tail begins
-    add(tile - 1), add(tile);
-  }
-  for (std::uint64_t i = 0; static_cast<std::int64_t>(chosen.size()) < std::min(n, count); ++i) {
-    const PhiloxBlock block = philox(seed, i, 0x73616d70);  // "samp": a counter of its own
-    add(static_cast<std::int64_t>(block.word[0]) % n);
-  }
-  return {chosen.begin(), chosen.end()};
-}
-
 /// The sampled rows and columns of a whole output.
 Value pick(const Value& whole, const ReplaySample& sample) {
   const auto count = [](const std::vector<std::int64_t>& chosen, std::int64_t all) {
@@ -93,6 +75,23 @@ Result<Value> emulate(const CallResult& call, const ArithmeticModel& model, cons
 
 }  // namespace
 
+std::vector<std::int64_t> choose_indices(std::int64_t n, std::int64_t count, std::uint64_t seed) {
+  std::set<std::int64_t> chosen;
+  const auto add = [&](std::int64_t i) {
+    if (i >= 0 && i < n && static_cast<std::int64_t>(chosen.size()) < count) chosen.insert(i);
+  };
+  add(0), add(n - 1);
+  for (const std::int64_t tile : {128, 64, 16}) {
+    add(n / tile * tile), add(n / tile * tile - 1);  // where the tail begins
+    add(tile - 1), add(tile);
+  }
+  for (std::uint64_t i = 0; static_cast<std::int64_t>(chosen.size()) < std::min(n, count); ++i) {
+    const PhiloxBlock block = philox(seed, i, 0x73616d70);  // "samp": a counter of its own
+    add(static_cast<std::int64_t>(block.word[0]) % n);
+  }
+  return {chosen.begin(), chosen.end()};
+}
+
 ReplaySample choose_sample(const Shape& shape, std::int64_t most, std::uint64_t seed) {
   const Extent extent = extent_of(shape);
   const std::int64_t per_batch = std::max<std::int64_t>(1, most / std::max<std::int64_t>(1, extent.batch));
@@ -100,8 +99,8 @@ ReplaySample choose_sample(const Shape& shape, std::int64_t most, std::uint64_t 
   const auto side = static_cast<std::int64_t>(std::sqrt(static_cast<double>(per_batch)));
   ReplaySample sample;
   const std::int64_t rows = std::min(extent.rows, std::max<std::int64_t>(1, std::min(side, per_batch)));
-  sample.rows = choose(extent.rows, rows, seed);
-  sample.cols = choose(extent.cols, std::max<std::int64_t>(1, per_batch / rows), seed + 1);
+  sample.rows = choose_indices(extent.rows, rows, seed);
+  sample.cols = choose_indices(extent.cols, std::max<std::int64_t>(1, per_batch / rows), seed + 1);
   return sample;
 }
 

@@ -22,6 +22,9 @@ struct ReplaySample {
   std::vector<std::int64_t> rows, cols;
   bool all() const { return rows.empty() && cols.empty(); }
 };
+/// About `count` of 0..n-1, ascending: first and last, borders of tiles (multiples of 16, 64 and 128 and their
+/// neighbours), tails, and seeded ones between.
+std::vector<std::int64_t> choose_indices(std::int64_t n, std::int64_t count, std::uint64_t seed);
 /// Everything up to `most` elements; beyond that first and last rows and columns, borders of tiles (multiples
 /// of 16, 64 and 128 and their neighbours), tails, and seeded ones between.
 ReplaySample choose_sample(const Shape& shape, std::int64_t most, std::uint64_t seed);

@@ -50,9 +50,10 @@ void settle(Record& record, Verdict verdict, const std::string& reason) {
 }
 
 /// A case that would not fit is refused before anything of its size is allocated.
-Result<void> check_memory(const Program& program, const RunOptions& options) {
+Result<void> check_memory(const Program& program, bool sampled, const RunOptions& options) {
   constexpr double gib = 1024.0 * 1024 * 1024;
-  const double needed = host_bytes_needed(program, options.repeats);
+  const double needed =
+      sampled ? sampled_bytes_needed(program, options.repeats) : host_bytes_needed(program, options.repeats);
   const double available = std::min(options.memory_limit, host_bytes_available());
   if (needed <= available) return {};
   return fail(
@@ -82,6 +83,7 @@ struct Runner::Prepared {
   Program program;
   Assignment assignment;
   std::map<TensorId, Tensor> inputs;
+  bool sampled = false;  ///< judged without a full reference
   bool composite() const { return program.calls.size() > 1; }
 };
 
@@ -127,7 +129,9 @@ Result<Runner::Prepared> Runner::prepare(const Case& c, const std::string& path)
   auto assignment = assign(device_, prepared.program, path);
   if (!assignment) return tl::unexpected(assignment.error());
   prepared.assignment = *std::move(assignment);
-  if (auto fits = check_memory(prepared.program, options_); !fits) return tl::unexpected(fits.error());
+  prepared.sampled = judges_by_sample(ops_, prepared.program, options_.reference);
+  if (auto fits = check_memory(prepared.program, prepared.sampled, options_); !fits)
+    return tl::unexpected(fits.error());
 
   for (std::size_t i = 0; i < prepared.program.tensors.size(); ++i) {
     const TensorSpec& spec = prepared.program.tensors[i];
@@ -155,19 +159,21 @@ Result<Runner::Prepared> Runner::prepare(const Case& c, const std::string& path)
 Result<std::vector<OutputRecord>> Runner::judge_calls(const Prepared& prepared, const Case& c,
                                                       Execution& execution, const RunResult& run,
                                                       std::vector<Value>* first_reference) {
-  auto inputs = execution.inputs();
-  if (!inputs) return tl::unexpected(inputs.error());
+  const auto held = execution.inputs();
+  if (!held) return tl::unexpected(held.error());
+  const std::map<TensorId, Tensor>& inputs = **held;
   const bool users_own = !options_.inputs.empty();
   std::vector<OutputRecord> outputs;
   for (std::size_t index = 0; index < prepared.program.calls.size(); ++index) {
     const Implementation& implementation = *prepared.assignment.implementations[index];
     const bool keeps_inputs = format_of(implementation.input).precision <= implementation.multiply.precision;
-    FinishedCall call{&prepared.program, index,    ops_.find(prepared.program.calls[index].op),
-                      &implementation,   &*inputs, &run.tensors};
+    FinishedCall call{&prepared.program, index,   ops_.find(prepared.program.calls[index].op),
+                      &implementation,   &inputs, &run.tensors};
     call.exact = !users_own && prepared.stage->exact(c) && (keeps_inputs || c.fill == Fill::integer);
     call.seed = c.seed;
     call.replay_elements = options_.replay_elements;
-    auto judged = judge_call(call, confirmations_, first_reference);
+    auto judged = prepared.sampled ? judge_call_sampled(call, confirmations_)
+                                   : judge_call(call, confirmations_, first_reference);
     if (!judged) return tl::unexpected(judged.error());
     for (OutputRecord& output : *judged) {
       if (users_own) distrust_trivial(output.judgement);
@@ -209,19 +215,20 @@ Result<void> Runner::judge_step(const Prepared& prepared, const Case& c, Progres
   fold(*std::move(outputs), record.outputs);
   if (!prepared.composite()) return {};
 
-  auto inputs = progress.execution.inputs();
-  if (!inputs) return tl::unexpected(inputs.error());
+  const auto held = progress.execution.inputs();
+  if (!held) return tl::unexpected(held.error());
+  const std::map<TensorId, Tensor>& inputs = **held;
   std::optional<ProgramEvaluation> tracked;
   if (step == 0 && record.flops <= most_tracked_flops) {
-    auto evaluated = evaluate_tracked(ops_, prepared.program, *inputs, prepared.assignment);
+    auto evaluated = evaluate_tracked(ops_, prepared.program, inputs, prepared.assignment);
     if (!evaluated) return tl::unexpected(evaluated.error());
     tracked = *std::move(evaluated);
   }
   auto drifts = measure_drift(prepared.program, run.tensors, *progress.exact, tracked ? &*tracked : nullptr);
   for (DriftRecord& drift : drifts) {
     drift.step = step;
-    // The bound decides on zeros as well: where it reaches the exact value (a saturated gate passes nothing on
-    // in fp32) they are no fault, elsewhere they are; the call that made them is judged by its own bound.
+    // The bound decides on zeros as well: where it reaches the exact value (a saturated gate passes nothing
+    // on in fp32) they are no fault, elsewhere they are; the call that made them is judged by its own bound.
     if (drift.max_bound_ratio.value_or(0) > 1)
       settle(record, Verdict::fail,
              fmt::format("'{}' is {}{:.3g} times its end-to-end bound from the exact result", drift.tensor,
@@ -265,7 +272,9 @@ Result<void> Runner::run_steps(const Prepared& prepared, const Case& c, Record& 
     settle(record, Verdict::fail, fmt::format("input '{}' was modified", fmt::join(*modified, "', '")));
 
   const std::int64_t steps = prepared.stage->steps(c);
-  std::map<TensorId, Tensor> reference_inputs = prepared.inputs;
+  // One call is judged with the device's inputs: no third copy of them.
+  std::map<TensorId, Tensor> reference_inputs;
+  if (prepared.composite()) reference_inputs = prepared.inputs;
   for (std::int64_t step = 0; step < steps; ++step) {
     const bool judged = step == 0 || step + 1 == steps;
     if (step > 0) {
@@ -301,13 +310,14 @@ Result<void> Runner::run_steps(const Prepared& prepared, const Case& c, Record& 
     record.order.notes.emplace_back("not measured: the case does not pass");
     return {};
   }
+  const Value none;
   const OrderSubject subject{device_,
                              ops_,
                              prepared.program,
                              prepared.assignment.paths(),
                              *prepared.assignment.implementations.front(),
                              prepared.inputs,
-                             progress.first_reference.front(),
+                             prepared.sampled ? none : progress.first_reference.front(),
                              record.outputs.back().contract,
                              c.seed};
   record.order = measure_order_effects(subject, *execution, progress.runs);

@@ -11,10 +11,31 @@ namespace {
 
 using ReplayElements = std::function<std::vector<bool>(const std::vector<std::int64_t>&)>;
 
-std::string position(std::int64_t index, const Value& want) {
-  const std::int64_t row = index / want.cols % want.rows, column = index % want.cols;
+/// The number in the larger result.
+std::int64_t in_whole(const std::vector<std::int64_t>& chosen, std::int64_t i) {
+  return chosen.empty() || i < 0 ? i : chosen[static_cast<std::size_t>(i)];
+}
+
+std::string position(std::int64_t index, const Value& want, const JudgedPart& part) {
+  const std::int64_t row = in_whole(part.rows, index / want.cols % want.rows);
+  const std::int64_t column = in_whole(part.cols, index % want.cols);
   if (want.batch == 1) return fmt::format("({}, {})", row, column);
   return fmt::format("({}, {}, {})", index / (want.rows * want.cols), row, column);
+}
+
+/// Counts of wrong elements by their rows and columns in the larger result, up
+/// to the last that was judged.
+WrongMarginals in_whole(const WrongMarginals& wrong, const JudgedPart& part) {
+  WrongMarginals whole = wrong;
+  const auto spread = [](const std::vector<std::int64_t>& counts, const std::vector<std::int64_t>& chosen,
+                         std::vector<std::int64_t>& out) {
+    if (chosen.empty()) return;
+    out.assign(static_cast<std::size_t>(std::ranges::max(chosen) + 1), 0);
+    for (std::size_t i = 0; i < counts.size(); ++i) out[static_cast<std::size_t>(chosen[i])] += counts[i];
+  };
+  spread(wrong.rows, part.rows, whole.rows);
+  spread(wrong.columns, part.cols, whole.columns);
+  return whole;
 }
 
 /// Collects the reasons; the verdict is the gravest of them.
@@ -30,11 +51,11 @@ class Opinion {
   Judgement& judgement_;
 };
 
-void judge_non_finite(const Measurement& m, const Value& want, Opinion& opinion) {
+void judge_non_finite(const Measurement& m, const Value& want, const JudgedPart& part, Opinion& opinion) {
   const ErrorStatistics& s = m.statistics;
   if (s.unwritten > 0) {
     opinion.add(Verdict::fail, fmt::format("{} of {} elements never written, the first at {}", s.unwritten,
-                                           s.elements, position(m.first_unwritten, want)));
+                                           s.elements, position(m.first_unwritten, want, part)));
   }
   if (s.missing_nan > 0) {
     opinion.add(Verdict::fail,
@@ -63,13 +84,13 @@ void judge_zeros(const Tensor& got, const Measurement& m, Opinion& opinion) {
 }
 
 /// What is outside its bounds besides what has a reason of its own already.
-void judge_elements(const Measurement& m, const Value& want, const Contract& contract,
+void judge_elements(const Measurement& m, const Value& want, const JudgedPart& part, const Contract& contract,
                     const ReplayResult& replay, Opinion& opinion) {
   const ErrorStatistics& s = m.statistics;
   if (s.outside_hard == 0) return;
   const WorstElement& worst = s.worst.front();
-  const std::string example =
-      fmt::format("worst at {}: got {:.9g}, want {:.9g}", position(worst.index, want), worst.got, worst.want);
+  const std::string example = fmt::format("worst at {}: got {:.9g}, want {:.9g}",
+                                          position(worst.index, want, part), worst.got, worst.want);
   if (wants_bits(contract)) {
     opinion.add(Verdict::fail, fmt::format("{} of {} elements differ from the exact result; {}",
                                            s.outside_hard, s.elements, example));
@@ -161,7 +182,7 @@ void locate_by_aggregates(const Measurement& m, const Value& want, Judgement& ju
 }  // namespace
 
 Judgement judge(const Tensor& got, const Value& want, const Contract& contract, const ReplayResult& replay,
-                const ReplayElements& replay_elements) {
+                const ReplayElements& replay_elements, const JudgedPart& part) {
   Judgement judgement;
   judgement.replay = replay;
   judgement.location.pattern = "none";
@@ -184,20 +205,29 @@ Judgement judge(const Tensor& got, const Value& want, const Contract& contract, 
 
   const Measurement m = measure(got, want, contract);
   judgement.statistics = m.statistics;
-  judgement.location = locate(m.wrong);
+  judgement.location = locate(in_whole(m.wrong, part));
   const bool replay_explains = replay.all_equal() && replay.compared == m.statistics.elements;
-  judge_non_finite(m, want, opinion);
+  judge_non_finite(m, want, part, opinion);
   judge_zeros(got, m, opinion);
-  judge_elements(m, want, contract, replay, opinion);
+  judge_elements(m, want, part, contract, replay, opinion);
   judge_suspects(m, contract, replay, replay_explains, replay_elements, opinion);
   judge_replay(replay, opinion);
   if (!exact) {
     AggregateReport report = aggregate_report(m, got, want, contract);
     judgement.aggregates = std::move(report.findings);
     if (!replay_explains) explain_by_bits(m, want, replay, replay_elements, judgement.aggregates);
+    for (AggregateFinding& finding : judgement.aggregates) {
+      if (finding.scope == AggregateFinding::Scope::row) finding.index = in_whole(part.rows, finding.index);
+      if (finding.scope == AggregateFinding::Scope::column)
+        finding.index = in_whole(part.cols, finding.index);
+    }
     judgement.worst_aggregate = report.worst;
     judge_aggregates(m, replay_explains, judgement, opinion);
     locate_by_aggregates(m, want, judgement);
+  }
+  for (WorstElement& worst : judgement.statistics.worst) {
+    worst.row = in_whole(part.rows, worst.row);
+    worst.col = in_whole(part.cols, worst.col);
   }
   const double zeros = static_cast<double>(m.statistics.zeros_want);
   if (exact && judgement.verdict == Verdict::pass &&

@@ -35,6 +35,11 @@ struct Judgement {
   ReplayResult replay;
 };
 
+/// The rows and columns of a larger result that `got` consists of, for naming places; empty: all.
+struct JudgedPart {
+  std::vector<std::int64_t> rows, cols;
+};
+
 /// Judges `got` (any strides; logical [batch, rows, cols] row-major, as `want`) by bounds and aggregates:
 /// docs/numerics.md, section 5, steps 2 to 5 and, with contract.exact or an i32 store, the bits. `want` is
 /// the tracked value before the store rounding.
@@ -56,6 +61,7 @@ struct Judgement {
 /// 0.
 Judgement judge(
     const Tensor& got, const Value& want, const Contract& contract, const ReplayResult& replay,
-    const std::function<std::vector<bool>(const std::vector<std::int64_t>&)>& replay_elements = {});
+    const std::function<std::vector<bool>(const std::vector<std::int64_t>&)>& replay_elements = {},
+    const JudgedPart& part = {});
 
 }  // namespace parity
