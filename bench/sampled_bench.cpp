@@ -90,13 +90,13 @@ void Sampled(benchmark::State& state) {
   }
 }
 
-void sizes(benchmark::internal::Benchmark* bench) {
+void sampled_sizes(benchmark::internal::Benchmark* bench) {
   bench->Arg(1024)->Arg(2048)->UseRealTime()->MeasureProcessCPUTime()->Unit(benchmark::kMillisecond);
 }
-BENCHMARK(FullReference)->Apply(sizes);
-BENCHMARK(FreivaldsReals)->Apply(sizes);
-BENCHMARK(FreivaldsIntegers)->Apply(sizes);
-BENCHMARK(Sampled)->Apply(sizes);
+BENCHMARK(FullReference)->Apply(sampled_sizes);
+BENCHMARK(FreivaldsReals)->Apply(sampled_sizes);
+BENCHMARK(FreivaldsIntegers)->Apply(sampled_sizes);
+BENCHMARK(Sampled)->Apply(sampled_sizes);
 
 }  // namespace
 }  // namespace parity
