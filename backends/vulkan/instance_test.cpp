@@ -39,6 +39,27 @@ TEST(ValidationMessages, ALayerThatDoesNotKnowAnExtensionIsSaidInOneLineFromThen
   }
 }
 
+TEST(ValidationMessages, ANewerLayerSaysItInOtherWords) {
+  ValidationMessages messages;
+  messages.add(
+      "vkCreateDevice(): pCreateInfo->ppEnabledExtensionNames[1] VK_KHR_shader_bfloat16 is not a known "
+      "extension "
+      "string. Please make sure the spelling is correct.");
+  EXPECT_NE(messages.take().error().message.find("does not know VK_KHR_shader_bfloat16, which"),
+            std::string::npos);
+}
+
+TEST(ValidationMessages, WhatTheLoaderAsksForIsNotOurs) {
+  ValidationMessages messages;
+  messages.add(
+      "vkGetDeviceProcAddr(): pName is trying to grab "
+      "vkGetPhysicalDeviceVideoEncodeQualityLevelPropertiesKHR "
+      "which is an instance level function");
+  EXPECT_TRUE(messages.take());
+  messages.add("vkGetDeviceProcAddr(): device is not a valid handle");
+  EXPECT_FALSE(messages.take());
+}
+
 TEST(ValidationMessages, OtherWordsAboutSupportAreMessages) {
   for (const char* text : {" is not supported by this layer", "it is not supported by this layer", "VK_X"}) {
     ValidationMessages messages;
