@@ -11,9 +11,9 @@ namespace parity {
 /// What a run sets out to do: the first line of its records, so that a reader knows what is missing when the
 /// run did not get to its end.
 struct RunMark {
-  std::int64_t cases = 0;                ///< cases on paths: records that a whole run leaves
-  std::string suite, filter, path;       ///< suite: empty for --case and --input; filter, path: empty for all
-  std::string plan;                      ///< the same for runs of the same cases on the same paths and devices
+  std::int64_t cases = 0;           ///< cases on paths: records that a whole run leaves
+  std::string suite, filter, path;  ///< suite: empty for --case and --input; filter, path: empty for all
+  std::string plan;                 ///< the same for runs of the same cases on the same paths and devices
   std::string commit, version, started;  ///< of the program; started: UTC, ISO 8601
 };
 

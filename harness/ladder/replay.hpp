@@ -22,8 +22,8 @@ struct ReplaySample {
   std::vector<std::int64_t> rows, cols;
   bool all() const { return rows.empty() && cols.empty(); }
 };
-/// About `count` of 0..n-1, ascending: first and last, borders of tiles (multiples of 16, 64 and 128 and their
-/// neighbours), tails, and seeded ones between.
+/// About `count` of 0..n-1, ascending: first and last, borders of tiles (multiples of 16, 64 and 128 and
+/// their neighbours), tails, and seeded ones between.
 std::vector<std::int64_t> choose_indices(std::int64_t n, std::int64_t count, std::uint64_t seed);
 /// Everything up to `most` elements; beyond that first and last rows and columns, borders of tiles (multiples
 /// of 16, 64 and 128 and their neighbours), tails, and seeded ones between.
@@ -41,10 +41,10 @@ Result<ReplayResult> replay_best(const CallResult& call, const std::vector<Arith
 std::vector<bool> replay_single_elements(const CallResult& call, const std::vector<ArithmeticModel>& models,
                                          const std::vector<std::int64_t>& elements);
 
-/// What a kernel of unknown order (contract.accumulation empty) may compute as well as anything else: one chain
-/// in sequence, products rounded or fused. Where the order does not matter (equal terms, zeros among them)
-/// these are the bits of every chain, however far its errors, all of one sign, have taken the sum from its
-/// expected spread.
+/// What a kernel of unknown order (contract.accumulation empty) may compute as well as anything else: one
+/// chain in sequence, products rounded or fused. Where the order does not matter (equal terms, zeros among
+/// them) these are the bits of every chain, however far its errors, all of one sign, have taken the sum from
+/// its expected spread.
 std::vector<ArithmeticModel> plain_chains(const ArithmeticModel& contract);
 
 }  // namespace parity

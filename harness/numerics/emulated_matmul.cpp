@@ -303,8 +303,7 @@ Result<void> check_emulation(const ArithmeticModel& model) {
 
 Value emulate_matmul(const ArithmeticModel& model, const Value& a, bool transpose_a, const Value& b,
                      bool transpose_b) {
-  Value c =
-      make_value(common_batch(a, b), transpose_a ? a.cols : a.rows, transpose_b ? b.rows : b.cols);
+  Value c = make_value(common_batch(a, b), transpose_a ? a.cols : a.rows, transpose_b ? b.rows : b.cols);
   c.bits_known = a.bits_known && b.bits_known;
   const std::int64_t depth = transpose_a ? a.rows : a.cols;
   const SummationOrder& order = model.accumulation->order;

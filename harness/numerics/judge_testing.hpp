@@ -13,7 +13,7 @@ struct Problem {
   std::int64_t m = 64, n = 64, k = 256;
   DType input = DType::f16, accumulate = DType::f32, store = DType::f16;
   Accumulation accumulation{};  ///< what the emulated device does
-  bool order_known = true;    ///< whether the contract knows it
+  bool order_known = true;      ///< whether the contract knows it
   Rounding store_rounding = Rounding::nearest_even;
   bool store_rounding_known = true;
   Fill fill = Fill::normal;

@@ -19,7 +19,7 @@ namespace {
 constexpr std::int64_t tile_rows = 128;
 constexpr std::int64_t tile_cols = 512;
 constexpr double fp64_unit = 0x1p-53;
-constexpr double binade_square = 0.541;  // of 4^floor(log2 |s|) / s^2: 3 / (8 ln 2)
+constexpr double binade_square = 0.541;           // of 4^floor(log2 |s|) / s^2: 3 / (8 ln 2)
 constexpr std::int64_t most_scattered = 1 << 25;  ///< terms of a tile's stretch that are looked at one by one
 
 /// Where results go, and what they are made of.
