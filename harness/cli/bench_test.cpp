@@ -1,21 +1,14 @@
 // `parity bench` as the user meets it. What it measures is never asserted.
 #include <gtest/gtest.h>
 
-#include "harness/cli/program_run.hpp"
+#include "harness/cli/cli_testing.hpp"
 
 namespace parity {
 namespace {
 
 ProgramRun bench(std::vector<std::string> words) {
   words.insert(words.begin(), "bench");
-  // Threads that wait for each other are slow on a machine that is busy with other tests.
-  ProgramOptions options;
-  options.environment = {"OMP_NUM_THREADS=1"};
-  return run_program(PARITY_PROGRAM, words, options);
-}
-
-void expect_holds(const std::string& text, const char* part) {
-  EXPECT_NE(text.find(part), std::string::npos) << "'" << part << "' is not in:\n" << text;
+  return parity(words, one_thread());
 }
 
 TEST(Bench, SaysBelowWhichSizeADeviceLoses) {

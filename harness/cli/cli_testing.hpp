@@ -16,6 +16,13 @@ inline ProgramRun parity(const Words& arguments, const ProgramOptions& options =
   return run_program(PARITY_PROGRAM, arguments, options);
 }
 
+/// Threads that wait for each other are slow on a machine that is busy with other tests.
+inline ProgramOptions one_thread() {
+  ProgramOptions options;
+  options.environment = {"OMP_NUM_THREADS=1"};
+  return options;
+}
+
 inline void expect_holds(const std::string& text, const std::string& part) {
   EXPECT_NE(text.find(part), std::string::npos) << "'" << part << "' is not in:\n" << text;
 }

@@ -5,16 +5,14 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "harness/cli/program_run.hpp"
+#include "harness/cli/cli_testing.hpp"
 
 namespace parity {
 namespace {
 
 ProgramRun probe(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), "probe");
-  ProgramOptions options;
-  options.environment = {"OMP_NUM_THREADS=1"};
-  return run_program(PARITY_PROGRAM, arguments, options);
+  return parity(arguments, one_thread());
 }
 
 TEST(ProbeCommand, RevealsNamesDrawsAndReplays) {

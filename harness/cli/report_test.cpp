@@ -8,13 +8,6 @@
 namespace parity {
 namespace {
 
-/// Threads that wait for each other are slow on a machine that is busy with other tests.
-ProgramOptions one_thread() {
-  ProgramOptions options;
-  options.environment = {"OMP_NUM_THREADS=1"};
-  return options;
-}
-
 TEST(TrainingReport, ARunAndAReportOfSeveralShowTheLossInAPlot) {
   const ScratchDirectory scratch;
   for (const char* path : {"sequential_f32", "pairwise_f32"}) {

@@ -1,4 +1,5 @@
 #include "harness/numerics/accumulation_error.hpp"
+#include "harness/numerics/binade_means.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -7,7 +8,6 @@ namespace parity {
 namespace {
 
 // Mean of 4^floor(log2 |s|) / s^2 over logarithmically spread significands: 3 / (8 ln 2).
-constexpr double binade_square = 0.541;
 constexpr std::int64_t most_stretches = 4;
 
 /// (1 + u)^n - 1: the largest relative error of n roundings, for any n.

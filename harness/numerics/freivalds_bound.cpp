@@ -1,4 +1,5 @@
 #include "harness/numerics/freivalds_bound.hpp"
+#include "harness/numerics/binade_means.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -6,9 +7,7 @@
 namespace parity {
 namespace {
 
-constexpr double binade_mean = 0.721;    // of 2^floor(log2 |s|) / |s|
-constexpr double binade_square = 0.541;  // of its square
-constexpr double kurtosis = 3;           // E[y^4] / E[y^2]^2 of a Gaussian: sizes and counts go together
+constexpr double kurtosis = 3;  // E[y^4] / E[y^2]^2 of a Gaussian: sizes and counts go together
 
 double square(double x) {
   return x * x;
@@ -19,7 +18,7 @@ double sum_roundings(double n) {
   return std::min(n, 256 + n / 256) + 8;
 }
 
-/// Mean squared loss of truncating adders, over the row: see truncation_loss() in tracked_matmul.cpp, here
+/// Mean squared loss of truncating adders, over the row: see truncation_loss() in stretch_rounding.cpp, here
 /// averaged over columns. S2 sums y^2, V sums squared products of K terms.
 double truncation(const AccumulationError& error, double steps, double terms, double s2, double v,
                   double one_sided) {

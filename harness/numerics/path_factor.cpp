@@ -1,4 +1,5 @@
 #include "harness/numerics/path_factor.hpp"
+#include "harness/numerics/binade_means.hpp"
 
 #include <algorithm>
 #include <vector>
@@ -9,7 +10,6 @@ namespace parity {
 namespace {
 
 constexpr std::int64_t most = 32;
-constexpr double binade_square = 0.541;
 
 /// Up to `most` rows spread evenly, one after the other.
 std::vector<double> some_rows(const StoredMatrix& m, std::int64_t count) {

@@ -1,4 +1,5 @@
 #include "harness/numerics/tracked_matmul.hpp"
+#include "harness/numerics/binade_means.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -8,7 +9,6 @@
 #include "harness/numerics/flushed_inputs.hpp"
 #include "harness/numerics/matrix_product.hpp"
 #include "harness/numerics/scaled_operand.hpp"
-#include "harness/numerics/stretch_errors.hpp"
 #include "harness/numerics/stretch_rounding.hpp"
 #include "harness/numerics/term_sums.hpp"
 #include "harness/numerics/value_access.hpp"
@@ -19,7 +19,6 @@ namespace {
 constexpr std::int64_t tile_rows = 128;
 constexpr std::int64_t tile_cols = 512;
 constexpr double fp64_unit = 0x1p-53;
-constexpr double binade_square = 0.541;           // of 4^floor(log2 |s|) / s^2: 3 / (8 ln 2)
 constexpr std::int64_t most_scattered = 1 << 25;  ///< terms of a tile's stretch that are looked at one by one
 
 /// Where results go, and what they are made of.
@@ -103,9 +102,9 @@ void add_common_errors(const Problem& p, const Stretch& stretch, const RowOfSums
       budget -= n;
     }
     const auto common = [&](double count, double s0, double s1, double term, double spread) {
-      const double half = u * std::fabs(mean_binade(s0, s1));
+      const double half = u * std::fabs(Line(s0, s1).mean_binade());
       const double spread_out =
-          spread > 0 ? 0.5 * u * u * std::fabs(mean_binade_square(s0, s1)) / std::sqrt(spread) : half;
+          spread > 0 ? 0.5 * u * u * std::fabs(Line(s0, s1).mean_binade_square()) / std::sqrt(spread) : half;
       return count * std::min({half, spread_out, std::fabs(term)});
     };
     if (stretch.leaves > 0) {
