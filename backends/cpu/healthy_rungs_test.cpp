@@ -20,6 +20,7 @@ const char* const few = R"(
 gru_gate batch=3 hidden=17 activation={sigmoid,tanh} gradient=y fill={normal,positive,saturated,wide}
 gru_cell batch=3 inputs=7 hidden=9 variant={linear_before_reset,reset_before} gradient=y fill={uniform,cancelling,rows_equal}
 gru_sequence steps=3 batch=2 inputs=5 hidden=9 gradient=y fill={normal,saturated,zeros}
+gru_sequence steps=5 batch=3 inputs=17 hidden=33 gradient=y fill=rows_equal seed=5
 gru_stack layers=1 steps=2 batch=3 hidden=17 gradient=y fill={positive,wide,nan_cone}
 rms_norm rows=5 cols=33 gradient=y fill={normal,positive,saturated,wide,subnormal}
 qk_norm batch=2 seq=3 heads=2 head_dim=18 rotary=14 pairing={half_split,interleaved} gradient=y fill={normal,wide}

@@ -10,6 +10,7 @@
 
 #include "harness/numerics/block_reader.hpp"
 #include "harness/numerics/element_kernel.hpp"
+#include "harness/numerics/kinship.hpp"
 
 namespace parity {
 namespace {
@@ -21,6 +22,7 @@ constexpr double fewest = 4;  // elements a scope must have to say more than its
 
 struct Standardised {
   double key, z, z_outward, z_square, certain;
+  std::uint64_t kin;  ///< zero where the reference names none
 };
 
 /// Sums over a scope in which the certain part is taken off the whole, not off each element. Where the
@@ -38,17 +40,19 @@ double significand(double x) {
   return 2 * std::frexp(std::fabs(x), &exponent);
 }
 
-std::vector<Standardised> standardise(const std::vector<std::int64_t>& indices, const BlockReader& reader,
-                                      const ElementKernel& kernel) {
+std::vector<Standardised> standardise(const std::vector<std::int64_t>& indices, const Value& want,
+                                      const BlockReader& reader, const ElementKernel& kernel) {
   std::vector<Standardised> result;
   result.reserve(indices.size());
   const auto block = std::make_unique<ElementBlock>();
   ElementBlock& b = *block;
+  std::array<std::uint64_t, ElementBlock::capacity> kin{};
   for (std::size_t start = 0; start < indices.size(); start += ElementBlock::capacity) {
     const std::size_t n = std::min(ElementBlock::capacity, indices.size() - start);
     std::size_t filled = 0;
     for (std::size_t i = 0; i < n; ++i) {
       reader.load_one(b, filled, indices[start + i]);
+      if (!want.row_kin.empty()) kin[filled] = kin_of(want, indices[start + i]);
       if (std::isfinite(b.got[filled]) && std::isfinite(b.v[filled])) ++filled;
     }
     for (std::size_t i = filled; i < (filled + 7) / 8 * 8 && i < ElementBlock::capacity; ++i) {
@@ -58,7 +62,7 @@ std::vector<Standardised> standardise(const std::vector<std::int64_t>& indices, 
     for (std::size_t i = 0; i < filled; ++i) {
       if (b.counts[i] == 0) continue;
       const double outward = b.v[i] < 0 ? -b.z_whole[i] : b.z_whole[i];
-      result.push_back({significand(b.v[i]), b.z_whole[i], outward, b.z_square[i], b.z_certain[i]});
+      result.push_back({significand(b.v[i]), b.z_whole[i], outward, b.z_square[i], b.z_certain[i], kin[i]});
     }
   }
   return result;
@@ -69,6 +73,26 @@ std::vector<Standardised> standardise(const std::vector<std::int64_t>& indices, 
 /// with one number errs alike, not at random.
 double alike(std::size_t elements) {
   return std::max(0x1p-21, 1 / (16 * static_cast<double>(elements)));
+}
+
+/// Elements that were summed from the same products, merged into their mean.
+std::vector<Standardised> kin_merged(std::vector<Standardised> elements) {
+  std::sort(elements.begin(), elements.end(),
+            [](const Standardised& a, const Standardised& b) { return a.kin < b.kin; });
+  std::vector<Standardised> result;
+  for (std::size_t i = 0; i < elements.size();) {
+    Standardised mean = elements[i];
+    double count = 1;
+    for (++i; i < elements.size() && elements[i].kin == mean.kin; ++i, ++count) {
+      mean.z += elements[i].z;
+      mean.z_outward += elements[i].z_outward;
+      mean.z_square += elements[i].z_square;
+      mean.certain += elements[i].certain;
+    }
+    for (double* sum : {&mean.z, &mean.z_outward, &mean.z_square, &mean.certain}) *sum /= count;
+    result.push_back(mean);
+  }
+  return result;
 }
 
 /// The sums again, with elements of (nearly) equal reference merged into their mean.
@@ -196,8 +220,9 @@ AggregateReport aggregate_report(const Measurement& m, const Tensor& got, const 
   constexpr std::size_t most = 64;
   for (const AggregateFinding& candidate : candidates) {
     if (report.findings.size() == most) break;
-    const WholeSums whole =
-        merged_sums(standardise(elements_of(candidate, want, m, 1 << 20), reader, kernel));
+    auto elements = standardise(elements_of(candidate, want, m, 1 << 20), want, reader, kernel);
+    if (!want.row_kin.empty()) elements = kin_merged(std::move(elements));
+    const WholeSums whole = merged_sums(std::move(elements));
     ScopeSums sums = whole.sums;
     sums.z = beyond(sums.z, whole.certain);
     sums.z_outward = beyond(sums.z_outward, whole.certain);

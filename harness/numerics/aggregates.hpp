@@ -38,8 +38,9 @@ std::vector<std::int64_t> elements_of(const AggregateFinding& finding, const Val
 
 /// Tests every scope of a measurement. z is standardised with the inflated variances of
 /// aggregate_inflation(). Elements whose references are equal (or differ by a power of two) may be copies of
-/// one computation, rounding errors included (identical tokens, constant columns): a scope beyond the
-/// threshold is computed again with such elements merged into one before it counts.
+/// one computation, rounding errors included (identical tokens, constant columns), and elements summed from
+/// the same products share that error (equal rows of weights under a bias): a scope beyond the threshold is
+/// computed again with such elements merged into one before it counts.
 AggregateReport aggregate_report(const Measurement& measurement, const Tensor& got, const Value& want,
                                  const Contract& contract);
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "harness/numerics/judge.hpp"
@@ -112,6 +113,43 @@ TEST(Aggregates, CopiesOfOneComputationCountOnce) {
   for (const ScopeSums& column : m.columns) raw = std::max(raw, deviate(column, FindingKind::bias));
   EXPECT_GT(raw, aggregate_threshold);
   EXPECT_EQ(copies.judgement().verdict, Verdict::pass);
+}
+
+// Equal rows of weights: every output holds the same sum, with the same error, under a bias of its own.
+TEST(Aggregates, SumsOfTheSameProductsCountOnce) {
+  constexpr std::int64_t rows = 3, cols = 66, terms = 33;
+  const auto random = [](Shape shape, std::uint64_t seed, Fill fill) {
+    Tensor t = Tensor::create(DType::f32, shape).value();
+    fill_tensor(t, {.fill = fill, .seed = seed, .store = DType::f32});
+    return t;
+  };
+  ArithmeticModel model;
+  model.accumulation.reset();
+  const auto tracked = make_tracked_arithmetic(model);
+  const Value bias = tracked->load(random({cols}, 3, Fill::normal));
+  const auto summed = [&](const Tensor& x, const Tensor& w) {
+    return tracked->add(tracked->matmul(tracked->load(x), false, tracked->load(w), true), bias);
+  };
+  const Tensor x = random({rows, terms}, 1, Fill::rows_equal);
+  const Value want = summed(x, random({cols, terms}, 2, Fill::rows_equal));
+  ASSERT_EQ(want.row_kin.size(), 3U);
+  ASSERT_EQ(want.col_kin.size(), 66U);
+  EXPECT_TRUE(std::ranges::all_of(want.col_kin, [&](auto kin) { return kin == want.col_kin[0]; }));
+  Contract contract{.store = DType::f64, .order_known = false};
+  Tensor got = Tensor::create(DType::f64, {rows, cols}).value();
+  // The same error in every element: one sum's luck, or a fault where the sums are not the same.
+  const auto verdict = [&](const Value& expected) {
+    for (std::int64_t i = 0; i < got.elements(); ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      got.set_value(i, expected.v[at] + 12 * std::sqrt(expected.variance[at]));
+    }
+    return judge(got, expected, contract, {}).verdict;
+  };
+  EXPECT_EQ(verdict(want), Verdict::pass);
+  const Value distinct =
+      summed(random({rows, terms}, 1, Fill::normal), random({cols, terms}, 2, Fill::normal));
+  EXPECT_TRUE(distinct.row_kin.empty());
+  EXPECT_EQ(verdict(distinct), Verdict::fail);
 }
 
 TEST(Aggregates, StructuredStoreResidualsAreExpected) {

@@ -20,6 +20,10 @@ struct Value {
   std::vector<double> hard, systematic, mean, variance;
   /// Emulated only: false once an elementwise function without known bits was applied.
   bool bits_known = true;
+  /// Tracked only, and only where factors of a product repeat: a name of each row ([batch, rows]) and column
+  /// ([batch, cols]) of the sums these elements were made of. Elements with equal pairs were summed from the
+  /// same products and share that error, whatever was added to them later.
+  std::vector<std::uint64_t> row_kin, col_kin;
 
   std::int64_t size() const { return batch * rows * cols; }
   bool tracked() const { return !hard.empty() || size() == 0; }

@@ -125,6 +125,8 @@ class TrackedArithmetic final : public Arithmetic {
   template <class Body>
   static Value map(const Value& x, const Body& body) {
     Value result = make_value(x.batch, x.rows, x.cols);
+    result.row_kin = x.row_kin;
+    result.col_kin = x.col_kin;
     for (auto* array : {&result.hard, &result.systematic, &result.mean, &result.variance}) {
       array->resize(result.v.size());
     }

@@ -7,6 +7,7 @@
 
 #include "harness/numerics/accumulation_error.hpp"
 #include "harness/numerics/flushed_inputs.hpp"
+#include "harness/numerics/kinship.hpp"
 #include "harness/numerics/matrix_product.hpp"
 #include "harness/numerics/scaled_operand.hpp"
 #include "harness/numerics/stretch_rounding.hpp"
@@ -291,6 +292,7 @@ Value tracked_matmul(const ArithmeticModel& model, const Value& a, bool transpos
   for (std::int64_t batch = 0; batch < c.batch; ++batch) {
     run(error, view(a, a.v, batch, transpose_a), view(b, b.v, batch, transpose_b), c, batch);
   }
+  name_kin(a, transpose_a, b, transpose_b, c);
   return c;
 }
 

@@ -65,6 +65,7 @@ inline Value rows_as_batch(const Value& x) {
   Value rows = x;
   rows.batch = x.batch * x.rows;
   rows.rows = 1;
+  rows.row_kin = rows.col_kin = {};
   return rows;
 }
 

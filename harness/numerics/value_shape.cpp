@@ -38,6 +38,7 @@ Value filled(std::int64_t batch, std::int64_t rows, std::int64_t cols, double x)
 }
 
 Value reshape(Value x, std::int64_t batch, std::int64_t rows, std::int64_t cols) {
+  if (batch != x.batch || rows != x.rows) x.row_kin = x.col_kin = {};
   x.batch = batch;
   x.rows = rows;
   x.cols = cols;
