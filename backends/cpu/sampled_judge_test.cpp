@@ -132,6 +132,18 @@ TEST(SampledJudge, WhereTheCheckDoesNotApplyAPassIsUntrusted) {
   EXPECT_FALSE(record.sampled->refused.empty());
 }
 
+TEST(SampledJudge, RowsThatOverflowAreUnknownUnlessTheyCanBeSummed) {
+  SampledRun run("gemm m=200 n=63 k=128 in=f16 acc=f32 out=f16 fill=overflow");
+  const OutputRecord record = run.judged();
+  ASSERT_EQ(record.judgement.verdict, Verdict::untrusted);
+  EXPECT_NE(record.judgement.reasons.front().find("infinite or NaN elements"), std::string::npos)
+      << record.judgement.reasons.front();
+  // An infinity that no overflow explains, in one row: compared because the check cannot sum it.
+  SampledRun healthy("gemm m=200 n=63 k=128 in=f16 acc=f32 out=f16");
+  healthy.result().set_value(healthy.unsampled_row() * 63 + 5, std::numeric_limits<double>::infinity());
+  EXPECT_EQ(healthy.judged().judgement.verdict, Verdict::fail);
+}
+
 TEST(SampledJudge, IsTakenByTheRunnerWhenAskedForOrTooLarge) {
   const OpTable ops = make_op_table();
   const StageTable stages = make_stage_table(ops);

@@ -34,6 +34,7 @@ void merge(FreivaldsReport& into, const FreivaldsReport& from, bool first) {
   }
   into.findings.insert(into.findings.end(), from.findings.begin(), from.findings.end());
   into.flagged_rows += from.flagged_rows;
+  into.unsummed_rows += from.unsummed_rows;
   into.nonfinite += from.nonfinite, into.not_integer += from.not_integer;
   into.largest_ratio = std::max(into.largest_ratio, from.largest_ratio);
   into.rms_deviate = std::max(into.rms_deviate, from.rms_deviate);
@@ -220,7 +221,14 @@ void conclude(const Checks& checks, std::size_t compared_rows, Judgement& judgem
                                               "compared elements "
                                               "are within contract: {}",
                                               describe(f, report == &checks.columns)));
-  if (rows.flagged_rows > static_cast<std::int64_t>(compared_rows))
+  const auto compared = static_cast<std::int64_t>(compared_rows);
+  if (rows.unsummed_rows > compared && rows.flagged_rows == rows.unsummed_rows)
+    return add(Verdict::untrusted,
+               fmt::format("{} rows hold infinite or NaN elements, which Freivalds' check cannot sum; the {} "
+                           "of them that were compared are within contract, the rest is unknown: use the "
+                           "full reference",
+                           rows.unsummed_rows, compared));
+  if (rows.flagged_rows > compared)
     add(Verdict::suspect, fmt::format("Freivalds' check points at {} rows; the worst {} were "
                                       "compared and are "
                                       "within contract, the others are not explained",

@@ -223,6 +223,7 @@ Result<void> check_reals(Task& task, const ResidualBound& bound) {
   report.element_bound = bounds / cells;
   report.rms_deviate = measured > 0 ? std::sqrt(deviates / measured) : 0;
   report.nonfinite = got.nonfinite;
+  report.unsummed_rows = static_cast<std::int64_t>(got.odd_rows.size());
   findings.settle(report, got.odd_rows);
   return {};
 }

@@ -34,6 +34,7 @@ struct FreivaldsReport {
   std::int64_t rows = 0, cols = 0, segments = 0;
   std::vector<FreivaldsFinding> findings;  ///< worst of each row first, at most freivalds_findings rows
   std::int64_t flagged_rows = 0;           ///< rows with a finding or an element that cannot be summed
+  std::int64_t unsummed_rows = 0;          ///< of these: NaN or infinite elements, in a real product
   std::int64_t nonfinite = 0;              ///< elements of D
   std::int64_t not_integer = 0;            ///< elements of D that are none or too large to be a result
   double largest_ratio = 0;                ///< |residual| / threshold, over rows that could be summed
