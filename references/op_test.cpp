@@ -1,6 +1,7 @@
 // Shape rules, work and the hooks of the order experiments.
 #include <gtest/gtest.h>
 
+#include "harness/ladder/replay.hpp"
 #include "references/op_table.hpp"
 
 namespace parity {
@@ -113,6 +114,33 @@ TEST(Ops, RestrictionGivesTheChosenRowsAndColumns) {
   }
   const auto all = gemm.restrict_to(attributes, {&a, &b, &c}, {}, {});
   EXPECT_EQ(values(gemm, attributes, {&(*all)[0], &(*all)[1], &(*all)[2]}), whole);
+}
+
+TEST(Ops, AllOfAResultIsReplayedInBandsOfRows) {
+  const OpTable ops = make_op_table();
+  const Tensor a = counted({700, 9}), b = counted({9, 40});
+  Attributes attributes{{"alpha", 0.75}};
+  ArithmeticModel model;
+  model.accumulation = Accumulation{};
+  CallResult call{ops.find("gemm"), &attributes, {&a, &b, nullptr}, 0, nullptr};
+  Tensor got = *Tensor::create(DType::f32, {700, 40});
+  const std::vector<double> want = values(*call.op, attributes, call.inputs);  // exact: small integers
+  for (std::int64_t i = 0; i < got.elements(); ++i) got.set_value(i, want[static_cast<std::size_t>(i)]);
+  call.got = &got;
+  ReplaySample bands;
+  bands.held = 1;
+  for (const std::int64_t wrong : {0, 255 * 40 + 3, 256 * 40, 700 * 40 - 1}) {
+    EXPECT_TRUE(replay(call, model, bands)->all_equal());
+    const std::uint64_t bits = got.bits(wrong);
+    got.set_bits(wrong, bits ^ 1);
+    for (const ReplaySample& all : {bands, ReplaySample{}}) {
+      const auto result = replay(call, model, all);
+      EXPECT_EQ(result->compared, 700 * 40);
+      EXPECT_EQ(result->elements, 700 * 40);
+      EXPECT_EQ(result->equal, 700 * 40 - 1) << "element " << wrong;
+    }
+    got.set_bits(wrong, bits);
+  }
 }
 
 }  // namespace

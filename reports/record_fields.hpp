@@ -172,6 +172,7 @@ void record_fields(A& a, Fields<ReplayResult> auto& s) {
   a("confirmed", s.confirmed);
   a("compared", s.compared);
   a("equal", s.equal);
+  a.sparse("elements", s.elements);
   a("note", s.note);
 }
 

@@ -64,7 +64,7 @@ inline Record sample_record(Verdict verdict = Verdict::fail) {
                   {AggregateFinding::Scope::column, 0, 7, AggregateFinding::Kind::bias, -6.5}};
   j.worst_aggregate = 12.5;
   j.location = {"column 2", 17, 1, 2, 3, 4, 5, 6};
-  j.replay = {true, "sequential fma", true, 6, 4, "a note"};
+  j.replay = {true, "sequential fma", true, 6, 4, 9, "a note"};
   r.outputs = {o};
   r.guard_damage = {{"D", -16, 8}};
   r.input_hashes = {{"A", "0123"}, {"B", "4567"}};

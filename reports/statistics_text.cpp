@@ -70,7 +70,10 @@ std::string statistics_text(const OutputRecord& output) {
   if (output.sampled) line("sampled", sampled_text(*output.sampled));
   const ReplayResult& replay = output.judgement.replay;
   if (replay.attempted)
-    line("replay", fmt::format("{} of {} bits equal to {}{}", replay.equal, replay.compared, replay.model,
+    line("replay", fmt::format("{} of {} bits equal to {}{}{}", replay.equal, replay.compared, replay.model,
+                               replay.compared < replay.elements
+                                   ? fmt::format(", a sample of {} elements", replay.elements)
+                                   : "",
                                replay.confirmed || replay.note.empty()
                                    ? ""
                                    : fmt::format(", which decides nothing ({})", replay.note)));

@@ -30,8 +30,17 @@ ReplayResult replay_output(const CallResult& result, const FinishedCall& call,
   const auto& models = is_confirmed ? confirmed.models : call.implementation->replays;
   if (models.empty() || call.implementation->knowledge == OrderKnowledge::unknown)
     return none("the order of this path is not known");
-  auto replayed =
-      replay_best(result, models, choose_sample(result.got->shape(), call.replay_elements, call.seed));
+  const double multiply_adds = call.op->work(call.program->calls[call.index], *call.program).flops / 2;
+  double cost = 0;
+  for (const ArithmeticModel& model : models) cost = std::max(cost, replay_cost(model, multiply_adds));
+  ReplaySample sample;
+  if (cost > call.replay_operations) {
+    const double elements = static_cast<double>(result.got->elements()) * call.replay_operations / cost;
+    sample = choose_sample(
+        result.got->shape(),
+        std::clamp<std::int64_t>(static_cast<std::int64_t>(elements), 4096, replayed_sample), call.seed);
+  }
+  auto replayed = replay_best(result, models, sample);
   if (!replayed) return none(replayed.error().message);
   replayed->confirmed = is_confirmed;
   if (!is_confirmed) replayed->note = confirmed.note;

@@ -18,7 +18,7 @@ struct FinishedCall {
   const std::map<TensorId, Tensor>* results = nullptr;  ///< everything the run made
   bool exact = false;                                   ///< the case's contract is the bits
   std::uint64_t seed = 1;
-  std::int64_t replay_elements = 1 << 16;
+  double replay_operations = most_replay_operations;  ///< replay all elements up to here, else a sample
 };
 
 // What judging a part of a result shares with judging all of it (sampled_judge.hpp).

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <set>
 
+#include "harness/numerics/adder_lanes.hpp"
 #include "harness/numerics/value_shape.hpp"
 #include "harness/tensor/fill.hpp"
 
@@ -12,6 +14,10 @@ namespace parity {
 namespace {
 
 constexpr std::int64_t screening_elements = 512;
+
+bool same_sample(const ReplaySample& a, const ReplaySample& b) {
+  return a.rows == b.rows && a.cols == b.cols;
+}
 
 bool same_number(double a, double b) {
   return a == b || (std::isnan(a) && std::isnan(b));
@@ -117,27 +123,73 @@ std::vector<ArithmeticModel> plain_chains(const ArithmeticModel& contract) {
   return chains;
 }
 
-Result<ReplayResult> replay(const CallResult& call, const ArithmeticModel& model,
-                            const ReplaySample& sample) {
+double replay_cost(const ArithmeticModel& model, double multiply_adds) {
+  if (!model.accumulation) return HUGE_VAL;
+  const Accumulation& how = *model.accumulation;
+  using Kind = SummationOrder::Kind;
+  double factor = 1;
+  if (how.multiply_add == MultiplyAdd::multi_term) {
+    const AdderSteps steps{how.adder.terms, how.adder.fraction_bits, 0};
+    if (!adder_lanes_fit(steps, model.precision.multiply.precision, 0, 0, 1)) factor = 12;
+  } else if (model.precision.accumulate == DType::f16 || model.precision.accumulate == DType::bf16) {
+    factor = 12;
+  } else if (how.order.kind == Kind::tree || how.order.kind == Kind::pairwise) {
+    factor = 5;
+  } else if (model.precision.accumulate == DType::f64) {
+    factor = 2;
+  }
+  return factor * multiply_adds;
+}
+
+namespace {
+
+/// Adds what a band of rows, or all of a sample, says.
+Result<void> compare_bits(const CallResult& call, const ArithmeticModel& model, const ReplaySample& sample,
+                          ReplayResult& result) {
   auto value = emulate(call, model, sample);
   if (!value) return tl::unexpected(value.error());
+  result.compared += value->size();
+  const Extent extent = extent_of(call.got->shape());
+  std::int64_t equal = 0;
+  const std::int64_t lines = value->batch * value->rows;
+#pragma omp parallel for schedule(static) reduction(+ : equal) if (value->size() > 32768)
+  for (std::int64_t line = 0; line < lines; ++line) {
+    const std::int64_t b = line / value->rows, r = line % value->rows;
+    const std::int64_t row = sample.rows.empty() ? r : sample.rows[static_cast<std::size_t>(r)];
+    for (std::int64_t c = 0; c < value->cols; ++c) {
+      const std::int64_t col = sample.cols.empty() ? c : sample.cols[static_cast<std::size_t>(c)];
+      const double want = value->v[static_cast<std::size_t>(line * value->cols + c)];
+      equal += same_number(call.got->value((b * extent.rows + row) * extent.cols + col), want);
+    }
+  }
+  result.equal += equal;
+  return {};
+}
+
+}  // namespace
+
+Result<ReplayResult> replay(const CallResult& call, const ArithmeticModel& model,
+                            const ReplaySample& sample) {
   ReplayResult result;
   result.attempted = true;
   result.model = to_string(model);
-  result.compared = value->size();
   const Extent extent = extent_of(call.got->shape());
-  std::int64_t equal = 0;
-  for (std::int64_t b = 0; b < value->batch; ++b) {
-    for (std::int64_t r = 0; r < value->rows; ++r) {
-      const std::int64_t row = sample.rows.empty() ? r : sample.rows[static_cast<std::size_t>(r)];
-      for (std::int64_t c = 0; c < value->cols; ++c) {
-        const std::int64_t col = sample.cols.empty() ? c : sample.cols[static_cast<std::size_t>(c)];
-        const double want = value->v[static_cast<std::size_t>((b * value->rows + r) * value->cols + c)];
-        equal += same_number(call.got->value((b * extent.rows + row) * extent.cols + col), want);
-      }
-    }
+  result.elements = call.got->elements();
+  const std::int64_t band =
+      std::max<std::int64_t>(256, sample.held / std::max<std::int64_t>(1, extent.batch * extent.cols));
+  const bool in_bands =
+      sample.all() && extent.rows > band &&
+      call.op->restrict_to(*call.attributes, call.inputs, std::vector<std::int64_t>{0}, {}).has_value();
+  if (!in_bands) {
+    if (auto ok = compare_bits(call, model, sample, result); !ok) return tl::unexpected(ok.error());
+    return result;
   }
-  result.equal = equal;
+  for (std::int64_t first = 0; first < extent.rows; first += band) {
+    ReplaySample rows;
+    rows.rows.resize(static_cast<std::size_t>(std::min(band, extent.rows - first)));
+    std::iota(rows.rows.begin(), rows.rows.end(), first);
+    if (auto ok = compare_bits(call, model, rows, result); !ok) return tl::unexpected(ok.error());
+  }
   return result;
 }
 
@@ -147,7 +199,7 @@ Result<ReplayResult> replay_best(const CallResult& call, const std::vector<Arith
   // is replayed over the whole sample.
   std::vector<ArithmeticModel> remaining = models;
   const ReplaySample few = choose_sample(call.got->shape(), screening_elements, 0);
-  if (models.size() > 1 && !few.all()) {
+  if (!few.all() && !same_sample(few, sample)) {
     std::vector<std::int64_t> equal;
     for (const ArithmeticModel& model : models) {
       auto result = replay(call, model, few);

@@ -20,6 +20,8 @@ struct CallResult {
 /// The rows and columns of an output that are replayed; both empty: all of it.
 struct ReplaySample {
   std::vector<std::int64_t> rows, cols;
+  /// All of a result: elements whose emulated values are held at once (bands of rows, at least 256).
+  std::int64_t held = 1 << 24;
   bool all() const { return rows.empty() && cols.empty(); }
 };
 /// About `count` of 0..n-1, ascending: first and last, borders of tiles (multiples of 16, 64 and 128 and
@@ -28,6 +30,15 @@ std::vector<std::int64_t> choose_indices(std::int64_t n, std::int64_t count, std
 /// Everything up to `most` elements; beyond that first and last rows and columns, borders of tiles (multiples
 /// of 16, 64 and 128 and their neighbours), tails, and seeded ones between.
 ReplaySample choose_sample(const Shape& shape, std::int64_t most, std::uint64_t seed);
+
+/// What replaying a result of `multiply_adds` in the model costs, in units of a multiply-add of a plain fp32
+/// chain. The factors are measured (bench/replay_bench.cpp, docs/numerics.md): at least 10^10 such units a
+/// second on two cores.
+double replay_cost(const ArithmeticModel& model, double multiply_adds);
+/// The budget of one replay, in these units: a minute on two cores. Every element of 8192^3 is within it.
+inline constexpr double most_replay_operations = 6e11;
+/// Elements of the sample that is replayed where all of them would exceed the budget.
+inline constexpr std::int64_t replayed_sample = 1 << 20;
 
 /// Evaluates the call in the emulated arithmetic of `model` and compares bits over the sample. Two NaNs are
 /// equal whatever their payload, and so are the two zeros.

@@ -35,5 +35,21 @@ TEST(ReplaySample, ManySmallMatricesKeepAtLeastOneElementEach) {
   EXPECT_EQ(sample.cols.size(), 1u);
 }
 
+TEST(ReplayCost, FollowsTheMeasuredRates) {
+  ArithmeticModel model;
+  model.accumulation = Accumulation{};
+  const auto cubes = [&](double n) { return replay_cost(model, n * n * n) <= most_replay_operations; };
+  EXPECT_TRUE(cubes(8192));
+  EXPECT_FALSE(cubes(16384));
+  model.accumulation->multiply_add = MultiplyAdd::multi_term;
+  EXPECT_FALSE(cubes(4096));  // fp32 factors do not fit the lanes
+  model.precision.multiply = format_of(DType::f16);
+  EXPECT_TRUE(cubes(8192));
+  model.accumulation->multiply_add = MultiplyAdd::fused;
+  model.precision.accumulate = DType::f16;
+  EXPECT_TRUE(cubes(2048));
+  EXPECT_FALSE(cubes(4096));
+}
+
 }  // namespace
 }  // namespace parity

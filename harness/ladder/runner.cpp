@@ -171,7 +171,10 @@ Result<std::vector<OutputRecord>> Runner::judge_calls(const Prepared& prepared, 
                       &implementation,   &inputs, &run.tensors};
     call.exact = !users_own && prepared.stage->exact(c) && (keeps_inputs || c.fill == Fill::integer);
     call.seed = c.seed;
-    call.replay_elements = options_.replay_elements;
+    call.replay_operations = options_.replay_operations;
+    // Who asks for a sample asks for its speed.
+    if (prepared.sampled && options_.reference == ReferenceKind::sampled)
+      call.replay_operations = std::min(call.replay_operations, sampled_replay_operations);
     auto judged = prepared.sampled ? judge_call_sampled(call, confirmations_)
                                    : judge_call(call, confirmations_, first_reference);
     if (!judged) return tl::unexpected(judged.error());

@@ -17,7 +17,7 @@ namespace parity {
 struct RunOptions {
   int repeats = 3;                                     ///< runs per case: run-to-run bits
   bool order_effects = true;                           ///< batch invariance, permutation, ensemble
-  std::int64_t replay_elements = 1 << 16;              ///< replay all elements up to here, a sample beyond
+  double replay_operations = most_replay_operations;   ///< replay all elements up to here, a sample beyond
   ReferenceKind reference = ReferenceKind::automatic;  ///< of a product: of all elements, or of a sample
   std::map<std::string, Tensor> inputs{};  ///< the user's own tensors by input name; others are filled
   double memory_limit = HUGE_VAL;  ///< bytes of host memory a case may take, beside what the system has

@@ -15,7 +15,6 @@ namespace {
 
 constexpr std::int64_t panel_columns = 512;  ///< columns whose reference is made at a time
 constexpr std::int64_t most_columns = 8;     ///< compared because of a finding
-constexpr double most_replayed_products = 0x1p28;
 
 std::int64_t dimension(const Shape& shape, std::size_t from_last) {
   return shape.size() > from_last ? shape[shape.size() - 1 - from_last] : 1;
@@ -292,15 +291,10 @@ Result<std::vector<OutputRecord>> judge_call_sampled(const FinishedCall& call, C
   std::ranges::sort(sample.rows);
   sample.rows.erase(std::unique(sample.rows.begin(), sample.rows.end()), sample.rows.end());
 
-  FinishedCall brief = call;
-  const auto terms =
-      static_cast<double>(std::max<std::int64_t>(1, call.op->reduction_length(op_call, *call.program)));
-  brief.replay_elements =
-      std::min(call.replay_elements, static_cast<std::int64_t>(most_replayed_products / terms) + 1);
   const auto tracked = make_tracked_arithmetic(model);
   const std::vector<ArithmeticModel> models = explaining_models(*call.implementation, **known);
   const Subject subject{result, *tracked, record.contract, models};
-  auto judged = judge_part(subject, sample, replay_output(result, brief, **known));
+  auto judged = judge_part(subject, sample, replay_output(result, call, **known));
   if (!judged) return tl::unexpected(judged.error());
   // A column is off and no row shows it: its elements are compared, all of
   // them.

@@ -22,6 +22,9 @@ inline constexpr double most_reference_flops = 3e11;
 /// Freivalds' check points at.
 inline constexpr std::int64_t sampled_rows = 32;
 
+/// What a replay may cost (replay_cost) where a sample was asked for.
+inline constexpr double sampled_replay_operations = 0x1p28;
+
 /// Whether the program's result is judged by a sample: it is one product, and
 /// asked for or too large.
 bool judges_by_sample(const OpTable& ops, const Program& program, ReferenceKind kind);

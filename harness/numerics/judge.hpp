@@ -20,7 +20,8 @@ struct ReplayResult {
   std::string model;       ///< the model that fits best, as to_string(ArithmeticModel)
   bool confirmed = false;  ///< this path was seen to follow that model on this device
   std::int64_t compared = 0, equal = 0;
-  std::string note;  ///< why it was not attempted
+  std::int64_t elements = 0;  ///< of the whole result; compared < elements: a sample was replayed
+  std::string note;           ///< why it was not attempted
   bool all_equal() const { return attempted && compared > 0 && equal == compared; }
 };
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "harness/numerics/format_rounding.hpp"
+#include "harness/numerics/lane_operand.hpp"
 #include "harness/numerics/packed_panels.hpp"
 
 namespace parity {
@@ -25,14 +26,15 @@ struct Split {
   std::int32_t exponent = zero_exponent;
 };
 
-Split split(double x, int min_exponent) {
-  if (x == 0 || !std::isfinite(x)) return {};
-  const int exponent = std::max(std::ilogb(x), min_exponent);
-  return {static_cast<float>(std::ldexp(x, -exponent)), exponent};
-}
-
 double power_of_two(int exponent) {  // -1022 .. 1023
   return std::bit_cast<double>(static_cast<std::uint64_t>(1023 + exponent) << 52);
+}
+
+Split split(double x, int min_exponent) {  // at least 2^-149: a normal fp64 number
+  if (x == 0 || !std::isfinite(x)) return {};
+  const int biased = static_cast<int>((std::bit_cast<std::uint64_t>(x) >> 52) & 0x7ff);
+  const int exponent = std::max(biased - 1023, min_exponent);
+  return {static_cast<float>(x * power_of_two(-exponent)), exponent};
 }
 
 /// Of an fp32 number held in fp64: a subnormal has the smallest normal exponent, zero none.
@@ -105,6 +107,13 @@ inline void general_step(const float* sa, const std::int32_t* ea, const float* s
   }
 }
 
+/// A part's sum joins those before it in fp32; an exact sum of two fp32 numbers rounded by way of fp64 is
+/// rounded once.
+double joined(const SummationPlan& plan, double total, double part, bool flush) {
+  const double sum = plan.parts() == 1 ? part : static_cast<double>(static_cast<float>(total + part));
+  return flush && std::fabs(sum) < smallest_normal_f32 ? std::copysign(0.0, sum) : sum;
+}
+
 /// Rows [row, row + rows) x one panel of columns.
 template <bool Integer>
 void compute_tile(const MultiTermAdder& adder, const SummationPlan& plan, bool flush,
@@ -130,13 +139,29 @@ void compute_tile(const MultiTermAdder& adder, const SummationPlan& plan, bool f
         }
       }
     }
-    for (std::int64_t i = 0; i < rows * columns; ++i) {
-      const double x = chain[static_cast<std::size_t>(i)];
-      double sum =
-          plan.parts() == 1 ? x : static_cast<float>(total[i] + x);  // fp32 sum: one rounding of an exact
-      if (flush && std::fabs(sum) < smallest_normal_f32) sum = std::copysign(0.0, sum);  // enough fp64 one
-      total[i] = sum;
+    for (std::int64_t i = 0; i < rows * columns; ++i)
+      total[i] = joined(plan, total[i], chain[static_cast<std::size_t>(i)], flush);
+  }
+}
+
+/// The same over lanes.
+void compute_lanes(const AdderLanes& lanes, const AdderSteps& steps, const SummationPlan& plan, bool flush,
+                   const LaneOperand& a, const LaneOperand& b, std::int64_t row, std::int64_t rows,
+                   std::int64_t panel, double* total) {
+  std::vector<float> chain(static_cast<std::size_t>(rows * lanes.columns));
+  const AdderRow right = b.panel(panel);
+  const std::int64_t block = std::max<std::int64_t>(1, 4096 / (lanes.columns * steps.terms)) * steps.terms;
+  for (std::int64_t part = 0; part < plan.parts(); ++part) {
+    const std::int64_t end = plan.begin[static_cast<std::size_t>(part) + 1];
+    std::ranges::fill(chain, 0.0f);
+    for (std::int64_t first = plan.begin[static_cast<std::size_t>(part)]; first < end; first += block) {
+      const AdderRow left = a.panel(row);
+      lanes.chain(steps, {left.value + first, left.exponent + first}, a.depth,
+                  {right.value + first * lanes.columns, right.exponent + first * lanes.columns},
+                  std::min(block, end - first), rows, chain.data());
     }
+    for (std::size_t i = 0; i < chain.size(); ++i)
+      total[i] = joined(plan, total[i], static_cast<double>(chain[i]), flush);
   }
 }
 
@@ -151,10 +176,12 @@ std::vector<char> rows_with_special_values(const MatrixView<double>& m) {
   return special;
 }
 
-/// Elements with a NaN or Inf among their inputs: fp64 addition says which of NaN, Inf and -Inf it is.
+}  // namespace
+
 void patch_special_values(const MatrixView<double>& a, const MatrixView<double>& b, double* c) {
   const std::vector<char> special_a = rows_with_special_values(a);
   const std::vector<char> special_b = rows_with_special_values(transposed(b));
+#pragma omp parallel for schedule(dynamic) if (worth_threads(a.rows, b.cols, a.cols))
   for (std::int64_t i = 0; i < a.rows; ++i) {
     for (std::int64_t j = 0; j < b.cols; ++j) {
       if (!special_a[static_cast<std::size_t>(i)] && !special_b[static_cast<std::size_t>(j)]) continue;
@@ -164,8 +191,6 @@ void patch_special_values(const MatrixView<double>& a, const MatrixView<double>&
     }
   }
 }
-
-}  // namespace
 
 double multi_term_sum(std::span<const double> a, std::span<const double> b, std::span<const double> sums,
                       int min_exponent, int fraction_bits, bool flush) {
@@ -192,8 +217,43 @@ double multi_term_sum(std::span<const double> a, std::span<const double> b, std:
   return finish(aligned, emax, fraction_bits, flush);
 }
 
+bool multi_term_lanes(const AdderLanes& lanes, const MultiTermAdder& adder, const SummationPlan& plan,
+                      const FloatFormat& multiply, bool flush, const MatrixView<double>& a,
+                      const MatrixView<double>& b, double* c) {
+  AdderSteps steps{adder.terms, adder.fraction_bits, 0};
+  if (!adder_lanes_fit(steps, multiply.precision, 0, 0, a.cols)) return false;
+  const LaneOperand left = pack_lanes(a, plan.permutation, 1, multiply.min_exponent);
+  const LaneOperand right = pack_lanes(transposed(b), plan.permutation, lanes.columns, multiply.min_exponent);
+  const int smallest = left.smallest + right.smallest;
+  if (!adder_lanes_fit(steps, multiply.precision, smallest, left.largest + right.largest, a.cols))
+    return false;
+  steps.floor_exponent = smallest - adder.fraction_bits;
+  const std::int64_t chunks = (a.rows + row_chunk - 1) / row_chunk;
+  const std::int64_t panels = right.panels();
+#pragma omp parallel for collapse(2) schedule(dynamic) if (worth_threads(a.rows, b.cols, a.cols))
+  for (std::int64_t panel = 0; panel < panels; ++panel) {
+    for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
+      const std::int64_t row = chunk * row_chunk, first = panel * lanes.columns;
+      const std::int64_t rows = std::min(row_chunk, a.rows - row);
+      std::vector<double> total(static_cast<std::size_t>(rows * lanes.columns));
+      compute_lanes(lanes, steps, plan, flush, left, right, row, rows, panel, total.data());
+      const std::int64_t width = std::min<std::int64_t>(lanes.columns, b.cols - first);
+      for (std::int64_t r = 0; r < rows; ++r)
+        std::copy_n(total.data() + r * lanes.columns, width, c + (row + r) * b.cols + first);
+    }
+  }
+  patch_special_values(a, b, c);
+  return true;
+}
+
 void multi_term_matmul(const MultiTermAdder& adder, const SummationPlan& plan, const FloatFormat& multiply,
                        bool flush, const MatrixView<double>& a, const MatrixView<double>& b, double* c) {
+  if (multi_term_lanes(adder_lanes(), adder, plan, multiply, flush, a, b, c)) return;
+  multi_term_reference(adder, plan, multiply, flush, a, b, c);
+}
+
+void multi_term_reference(const MultiTermAdder& adder, const SummationPlan& plan, const FloatFormat& multiply,
+                          bool flush, const MatrixView<double>& a, const MatrixView<double>& b, double* c) {
   const auto significand = [&](double x) { return split(x, multiply.min_exponent).significand; };
   const auto exponent = [&](double x) { return split(x, multiply.min_exponent).exponent; };
   const MatrixView<double> bt = transposed(b);

@@ -1,6 +1,7 @@
 #pragma once
 #include <span>
 
+#include "harness/numerics/adder_lanes.hpp"
 #include "harness/numerics/arithmetic_model.hpp"
 #include "harness/numerics/matrix_product.hpp"
 #include "harness/numerics/summation_order.hpp"
@@ -17,6 +18,19 @@ namespace parity {
 /// gives.
 void multi_term_matmul(const MultiTermAdder& adder, const SummationPlan& plan, const FloatFormat& multiply,
                        bool flush, const MatrixView<double>& a, const MatrixView<double>& b, double* c);
+
+/// The same by 32-bit lanes; false, and nothing done, where these do not hold such numbers or such an adder.
+bool multi_term_lanes(const AdderLanes& lanes, const MultiTermAdder& adder, const SummationPlan& plan,
+                      const FloatFormat& multiply, bool flush, const MatrixView<double>& a,
+                      const MatrixView<double>& b, double* c);
+
+/// The same without 32-bit lanes: for numbers and adders that the lanes do not hold, and to compare with.
+void multi_term_reference(const MultiTermAdder& adder, const SummationPlan& plan, const FloatFormat& multiply,
+                          bool flush, const MatrixView<double>& a, const MatrixView<double>& b, double* c);
+
+/// Sets the elements of c that have a NaN or Inf among their inputs: fp64 addition says which of NaN, Inf and
+/// -Inf they are.
+void patch_special_values(const MatrixView<double>& a, const MatrixView<double>& b, double* c);
 
 /// One step of such an adder, over any number of products a[i] b[i] and of fp32 sums that it also adds.
 /// min_exponent: that of the smallest normal number of the products' factors.

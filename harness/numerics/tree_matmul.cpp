@@ -7,6 +7,7 @@
 
 #include "harness/numerics/flush_scope.hpp"
 #include "harness/numerics/format_rounding.hpp"
+#include "harness/numerics/lane_operand.hpp"
 #include "harness/numerics/multi_term_adder.hpp"
 #include "harness/numerics/packed_panels.hpp"
 #include "harness/numerics/summation_tree.hpp"
@@ -143,6 +144,7 @@ struct Operands {
   bool flush = false;
   int fraction_bits = 0;
   int min_exponent = 0;
+  int multiply_precision = 24;
 };
 
 void adder_step(const Operands& in, const Step& step, const double* row, const double* panel,
@@ -210,6 +212,68 @@ void run(const Operands& in, double* out) {
   }
 }
 
+/// What the lanes must hold: the largest additions of the program.
+AdderSteps largest_steps(const Operands& in) {
+  AdderSteps steps{1, in.fraction_bits, 0};
+  for (const Step& step : in.program.steps)
+    if (step.kind == Step::Kind::adder) steps.terms = std::max({steps.terms, step.terms, step.sums});
+  return steps;
+}
+
+/// One row and one panel of columns. `stack` has room for the program's depth and one more.
+void run_lanes_row(const AdderLanes& lanes, const AdderSteps& steps, const Operands& in, AdderRow left,
+                   AdderRow right, float* stack) {
+  const std::int64_t width = lanes.columns;
+  std::int64_t top = 0;
+  for (const Step& step : in.program.steps) {
+    float* slot = stack + (top - step.sums) * width;
+    switch (step.kind) {
+      case Step::Kind::product:  // of a tree of one term: two factors of 12 bits, exact
+        for (std::int64_t c = 0; c < width; ++c)
+          slot[c] = left.value[step.term] * right.value[step.term * width + c];
+        break;
+      case Step::Kind::multiply_add:  // no multi-term tree has one
+        break;
+      case Step::Kind::add:
+        for (std::int64_t c = 0; c < width; ++c) slot[c] += slot[width + c];
+        break;
+      case Step::Kind::adder:
+        lanes.node(steps, left, right, in.program.list.data() + step.term, step.terms, slot, step.sums);
+        break;
+    }
+    top += 1 - step.sums;
+  }
+}
+
+/// A tree of multi-term additions over lanes; false where they do not hold these numbers.
+bool run_lanes(const Operands& in, double* out) {
+  AdderSteps steps = largest_steps(in);
+  if (!adder_lanes_fit(steps, in.multiply_precision, 0, 0, in.a.cols)) return false;
+  const AdderLanes& lanes = adder_lanes();
+  const LaneOperand left = pack_lanes(in.a, {}, 1, in.min_exponent);
+  const LaneOperand right = pack_lanes(transposed(in.b), {}, lanes.columns, in.min_exponent);
+  const int smallest = left.smallest + right.smallest;
+  if (!adder_lanes_fit(steps, in.multiply_precision, smallest, left.largest + right.largest, in.a.cols))
+    return false;
+  steps.floor_exponent = smallest - in.fraction_bits;
+#pragma omp parallel if (worth_threads(in.a.rows, in.b.cols, in.a.cols))
+  {
+    const FlushScope scope(in.flush);
+    std::vector<float> stack(static_cast<std::size_t>((in.program.depth + 1) * lanes.columns), 0.0f);
+#pragma omp for collapse(2) schedule(dynamic, 4)
+    for (std::int64_t p = 0; p < right.panels(); ++p) {
+      for (std::int64_t r = 0; r < in.a.rows; ++r) {
+        run_lanes_row(lanes, steps, in, left.panel(r), right.panel(p), stack.data());
+        const std::int64_t first = p * lanes.columns;
+        const std::int64_t width = std::min<std::int64_t>(lanes.columns, in.b.cols - first);
+        std::copy_n(stack.data(), width, out + r * in.b.cols + first);
+      }
+    }
+  }
+  patch_special_values(in.a, in.b, out);
+  return true;
+}
+
 template <bool Fused>
 void run_format(DType accumulate, const Operands& in, double* out) {
   switch (accumulate) {
@@ -230,7 +294,7 @@ void run_format(DType accumulate, const Operands& in, double* out) {
 }  // namespace
 
 void tree_matmul(const ArithmeticModel& model, const MatrixView<double>& a, const MatrixView<double>& b,
-                 double* c) {
+                 double* c, bool by_lanes) {
   const Accumulation& how = *model.accumulation;
   const bool multi_term = how.multiply_add == MultiplyAdd::multi_term;
   const Program program(*how.order.tree, multi_term);
@@ -239,7 +303,9 @@ void tree_matmul(const ArithmeticModel& model, const MatrixView<double>& a, cons
                           b,
                           model.denormals == Denormals::flush,
                           how.adder.fraction_bits,
-                          model.precision.multiply.min_exponent};
+                          model.precision.multiply.min_exponent,
+                          model.precision.multiply.precision};
+  if (multi_term && model.precision.accumulate == DType::f32 && by_lanes && run_lanes(operands, c)) return;
   if (how.multiply_add == MultiplyAdd::fused)
     run_format<true>(model.precision.accumulate, operands, c);
   else

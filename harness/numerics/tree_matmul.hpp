@@ -11,7 +11,9 @@ namespace parity {
 ///   further from the next term up the tree is the first of its chain (its product is rounded);
 /// - multi_term: an addition that has a term among its children, or more than two children, is a step of the
 ///   adder (adder.fraction_bits); an addition of two sums is one in fp32, rounded to nearest.
+/// `by_lanes`: the adder's steps in integer lanes where these hold the numbers (adder_lanes.hpp); the bits
+/// are the same without.
 void tree_matmul(const ArithmeticModel& model, const MatrixView<double>& a, const MatrixView<double>& b,
-                 double* c);
+                 double* c, bool by_lanes = true);
 
 }  // namespace parity

@@ -162,6 +162,7 @@ double round_to(const FloatFormat& format, double value, Rounding rounding) {
   // rounds up, into the exponent if need be.
   const std::uint64_t carry = rounding == Rounding::toward_zero ? 0 : (mask >> 1) + ((bits >> dropped) & 1);
   rounded = std::bit_cast<double>((bits + carry) & ~mask);
+  if (exponent < format.max_exponent) return rounded;
   const double largest = largest_finite(format);
   if (std::fabs(rounded) <= largest) return rounded;
   return std::copysign(rounding == Rounding::toward_zero ? largest : std::numeric_limits<double>::infinity(),
