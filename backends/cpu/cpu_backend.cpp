@@ -5,6 +5,8 @@
 #include <fstream>
 #include <thread>
 
+#include "harness/ladder/device_function.hpp"
+
 namespace parity {
 
 namespace {
@@ -92,6 +94,16 @@ std::vector<HostPath> cast_paths(const OpTable& ops) {
   return paths;
 }
 
+/// What `parity probe` asks about.
+HostPath function_path(const OpTable& ops) {
+  HostPath path = make_path(
+      ops, std::string(device_function_op),
+      {"direct_f32", "one function of parity probe an element", DType::f32, DType::f32, {DType::f32}, {}});
+  path.implementation.factors = 0;
+  path.kernel = device_function_kernel(path.implementation.contract);
+  return path;
+}
+
 std::string processor_name() {
   std::ifstream info("/proc/cpuinfo");
   for (std::string line; std::getline(info, line);)
@@ -115,6 +127,7 @@ class CpuBackend final : public Backend {
       if (op->name() == "gemm" || op->name() == "linear") continue;
       append(op->name() == "cast" ? cast_paths(ops_) : plain_paths(ops_, std::string(op->name())));
     }
+    paths.push_back(function_path(ops_));
     DeviceInfo info{"cpu:0", "cpu", "emulated arithmetic", "built in", "host", {}};
     info.facts = {{"host", "processor", processor_name()},
                   {"host", "threads", fmt::format("{}", std::thread::hardware_concurrency())},

@@ -46,6 +46,10 @@ std::unique_ptr<Device> make_host_device(DeviceInfo info, std::vector<HostPath> 
 /// A host kernel that evaluates the op's reference in the emulated arithmetic of `model`.
 HostKernel emulated_kernel(const OpTable& ops, const ArithmeticModel& model);
 
+/// What `parity probe` asks about (device_function.hpp), in fp32: the functions of the emulated arithmetic of
+/// `model`, others by this processor; tensors without gaps.
+HostKernel device_function_kernel(const ArithmeticModel& model);
+
 /// The emulated arithmetic as a device, "cpu:0": the whole ladder runs anywhere. `ops` must outlive it.
 std::unique_ptr<Backend> make_cpu_backend(const OpTable& ops);
 

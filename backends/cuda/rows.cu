@@ -1,4 +1,5 @@
 #include "backends/cuda/element_loop.cuh"
+#include "backends/cuda/inverse_sqrt.cuh"
 #include "backends/cuda/row_loop.cuh"
 #include "backends/cuda/rows_kernels.hpp"
 
@@ -6,11 +7,6 @@ namespace parity::cuda {
 
 using std::int64_t;
 using RowLanes = Lanes<row_lanes>;
-
-/// 1 / sqrt(x) by a correctly rounded root and reciprocal: within 1.00001 ULP (arithmetic_of_device.cpp).
-static __device__ float inverse_sqrt(float x) {
-  return __frcp_rn(__fsqrt_rn(x));
-}
 
 static __device__ void row(const RmsNorm& p, const RowLanes& lanes, int64_t index) {
   const int64_t r = index / p.groups, first = index % p.groups * p.size;

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "backends/vulkan/capabilities.hpp"
+#include "backends/vulkan/spirv_module.hpp"
 
 namespace parity::vulkan {
 
@@ -89,6 +90,15 @@ std::string controls(const FloatControls& c) {
   return text.empty() ? "none" : text;
 }
 
+/// What the kernels declare of one width, in the words of controls().
+std::string modes(const FloatModes& m, std::uint8_t width) {
+  FloatControls declared;
+  declared.denorm_preserve = (m.denorm_preserve & width) != 0;
+  declared.rte = (m.rte & width) != 0;
+  declared.signed_zero_inf_nan = (m.signed_zero_inf_nan & width) != 0;
+  return controls(declared);
+}
+
 std::string independence(VkShaderFloatControlsIndependence value) {
   switch (value) {
     case VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_ALL:
@@ -154,6 +164,9 @@ DeviceInfo describe(const Capabilities& c, std::size_t index) {
   add("numerics", "float_controls_16", controls(c.controls16));
   add("numerics", "float_controls_32", controls(c.controls32));
   add("numerics", "float_controls_64", controls(c.controls64));
+  const FloatModes single = choose_float_modes(c, false), half = choose_float_modes(c, true);
+  add("numerics", "declared_modes_16", modes(half, FloatModes::width16));
+  add("numerics", "declared_modes_32", modes(single, FloatModes::width32));
   add("numerics", "denormal_independence", independence(c.denorm_independence));
   add("numerics", "rounding_independence", independence(c.rounding_independence));
   add("numerics", "subgroup_size",

@@ -86,7 +86,7 @@ Dispatch lay_out(const OpKernel& kernel, const CallView& call, const Launch& lau
   const std::uint32_t lanes = lanes_of(c, kernel);
   Dispatch dispatch;
   dispatch.pipeline.shader = kernel.shader;
-  dispatch.pipeline.modes = choose_float_modes(c, false);
+  dispatch.pipeline.modes = choose_float_modes(c, kernel.computes_in_f16);
   dispatch.pipeline.bindings = kernel.bindings;
   dispatch.pipeline.constants = {{constant_lanes, lanes},
                                  {constant_guard, static_cast<std::uint32_t>(guard_bytes)},
@@ -157,6 +157,8 @@ class TableFamily final : public KernelFamily {
     if (kernel->atomic_add && !c.atomic_add_f32)
       return unsupported(
           "needs VK_EXT_shader_atomic_float with shaderBufferFloat32AtomicAdd; the device does not offer it");
+    if (kernel->computes_in_f16 && !c.float16)
+      return unsupported("computes in fp16 and needs shaderFloat16; the device does not offer it");
     const bool narrow = kernel->input != DType::f32 || kernel->stores != std::vector{DType::f32};
     if (narrow && !c.storage16)
       return unsupported("needs storageBuffer16BitAccess for 16-bit buffers; the device does not offer it");

@@ -63,8 +63,9 @@ struct OpKernel {
   std::uint32_t strided_inputs = 0;  ///< bit i: input i may be a vector with gaps
   std::uint32_t lanes = 64;          ///< of a workgroup; KernelOrder::whole sets its own
   std::string path = "direct_f32";
-  bool atomic_add = false;   ///< needs fp32 atomic addition on storage buffers
-  DType input = DType::f32;  ///< `cast` only: else every port but indices is fp32
+  bool atomic_add = false;       ///< needs fp32 atomic addition on storage buffers
+  bool computes_in_f16 = false;  ///< needs shaderFloat16
+  DType input = DType::f32;      ///< unless given, every port but indices is fp32
   std::vector<DType> stores = {DType::f32};
 };
 
@@ -83,5 +84,6 @@ std::unique_ptr<const KernelFamily> make_loss_family();
 std::unique_ptr<const KernelFamily> make_embedding_family();
 std::unique_ptr<const KernelFamily> make_reduction_family();
 std::unique_ptr<const KernelFamily> make_optimizer_family();
+std::unique_ptr<const KernelFamily> make_device_function_family();
 
 }  // namespace parity::vulkan

@@ -49,6 +49,10 @@ std::span<const std::uint32_t> spirv_of(Shader shader) {
       return spirv_attention;
     case Shader::attention_backward:
       return spirv_attention_backward;
+    case Shader::device_function:
+      return spirv_device_function;
+    case Shader::device_function_f16:
+      return spirv_device_function_f16;
   }
   return {};
 }

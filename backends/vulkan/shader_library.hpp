@@ -27,6 +27,8 @@ enum class Shader : std::uint8_t {
   xsa,
   attention,
   attention_backward,
+  device_function,
+  device_function_f16,
 };
 
 /// SPIR-V words of a shader, checked by spirv-val when they were built.

@@ -9,6 +9,7 @@
 #include "harness/cli/interrupt.hpp"
 #include "harness/cli/output.hpp"
 #include "harness/cli/probe_output.hpp"
+#include "harness/cli/probe_profile.hpp"
 #include "harness/cli/progress.hpp"
 #include "harness/cli/run_output.hpp"
 #include "harness/numerics/tree_drawing.hpp"
@@ -18,11 +19,16 @@ namespace {
 
 struct ProbeRequest {
   std::vector<std::string> devices, ops;
-  std::string path, out;
+  std::string path, out, only;
+  bool exhaustive = false, sampled = false;
   ProbeSize size{.terms = 128, .rows = 128, .cols = 16};
   RevealOptions reveal;
   double timeout_seconds = 60;
   bool json = false;
+
+  /// A question about one op is none about the device.
+  bool trees() const { return only != "profile"; }
+  bool profile() const { return only == "profile" || (only.empty() && ops.empty() && path.empty()); }
 };
 
 /// An implementation to be probed, or why it is not.
@@ -62,9 +68,9 @@ struct ProbeTally {
   int probed = 0, revealed = 0, findings = 0, unsupported = 0, failed = 0;
 };
 
-int code_of(const ProbeTally& tally) {
-  if (tally.findings > 0 || tally.failed > 0) return contract_failed;
-  return tally.revealed > 0 ? passed : nothing_judged;
+int code_of(const ProbeTally& tally, const ProfileTally& profiles) {
+  if (tally.findings + profiles.findings > 0 || tally.failed + profiles.failed > 0) return contract_failed;
+  return tally.revealed + profiles.profiled > 0 ? passed : nothing_judged;
 }
 
 int run(const Context& context, const ProbeRequest& request) {
@@ -72,16 +78,28 @@ int run(const Context& context, const ProbeRequest& request) {
                                        context.backend_directory, backends_for(request.devices));
   const auto devices = select_devices(set, request.devices);
   if (!devices) return report(devices.error());
+  if (!request.out.empty())
+    if (auto made = make_directory(request.out); !made) return report(made.error());
+  catch_interrupts();
+  ProfileTally profiles;
+  if (request.profile()) {
+    ProfileRequest wanted{{}, request.out, request.json};
+    if (request.exhaustive || request.sampled) wanted.options.exhaustive = request.exhaustive;
+    wanted.options.seed = request.reveal.seed;
+    auto profiled = profile_devices(*devices, wanted);
+    if (!profiled) return report(profiled.error());
+    profiles = *profiled;
+  }
+  if (!request.trees()) {
+    if (const int signal = interrupted(); signal != 0) return 128 + signal;
+    return code_of({}, profiles);
+  }
   const std::vector<ProbeItem> items = items_of(*devices, request);
   if (items.empty()) {
     complain(fmt::format("no implementation fits{}; `parity devices` lists every op's paths",
                          request.path.empty() ? "" : fmt::format(" --path {}", request.path)));
     return nothing_judged;
   }
-  if (!request.out.empty())
-    if (auto made = make_directory(request.out); !made) return report(made.error());
-
-  catch_interrupts();
   Progress progress(items.size());
   ProbeTally tally;
   std::string lines;
@@ -131,15 +149,15 @@ int run(const Context& context, const ProbeRequest& request) {
                       tally.probed, tally.probed == 1 ? "" : "s", tally.revealed, tally.findings,
                       tally.unsupported, tally.failed));
   if (const int signal = interrupted(); signal != 0) return 128 + signal;
-  return code_of(tally);
+  return code_of(tally, profiles);
 }
 
 }  // namespace
 
 void add_probe_command(CLI::App& app, Context& context) {
   auto request = std::make_shared<ProbeRequest>();
-  CLI::App* command =
-      app.add_subcommand("probe", "The order in which each path adds up, revealed by probing and replayed");
+  CLI::App* command = app.add_subcommand(
+      "probe", "What a device's arithmetic is like, and the order in which each path adds up");
   std::vector<std::string> names;
   for (const ProbeOp& op : probe_ops()) names.emplace_back(op.name);
   command
@@ -150,6 +168,19 @@ void add_probe_command(CLI::App& app, Context& context) {
   command->add_option("--op", request->ops, "Only this op; several times; default: all of them")
       ->allow_extra_args(false)
       ->check(CLI::IsMember(names));
+  command
+      ->add_option(
+          "--only", request->only,
+          "trees: orders of summation; profile: what the device's arithmetic is like. Default: both, "
+          "with --op or --path only trees")
+      ->check(CLI::IsMember({"trees", "profile"}));
+  auto* exhaustive = command->add_flag("--exhaustive", request->exhaustive,
+                                       "Profile: all 2^32 fp32 arguments; the default where the device is no "
+                                       "software");
+  command
+      ->add_flag("--sampled", request->sampled,
+                 "Profile: a sample of the fp32 arguments; the default on software")
+      ->excludes(exhaustive);
   command->add_option("-k,--k", request->size.terms, "Terms of each reduction")
       ->check(CLI::Range(1, 16384))
       ->capture_default_str();
@@ -170,7 +201,7 @@ void add_probe_command(CLI::App& app, Context& context) {
       ->check(CLI::Range(0.001, 86400.0))
       ->capture_default_str();
   command->add_option("-o,--out", request->out,
-                      "Directory for probe.jsonl and a drawing (SVG) of every tree");
+                      "Directory for profile.json, probe.jsonl and a drawing (SVG) of every tree");
   command->add_flag("--json", request->json, "One JSON line a path on standard output, for programs");
   command->footer(
       "A reduction's order of summation is a tree. It is revealed from the outside (FPRev, Xie et al. 2024): "
@@ -188,15 +219,26 @@ void add_probe_command(CLI::App& app, Context& context) {
       "emulated arithmetic adds it up in the revealed tree, and the elements with equal bits are counted.\n"
       "The tree depends on K and on the shape: ask for those you care about.\n"
       "\n"
+      "The device's profile: rounding, subnormals, contraction, NaN, min and max, conversions; and the error "
+      "of\n"
+      "the functions that kernels use, in ULP against MPFR, over all fp16 and bf16 arguments and all or a "
+      "sample\n"
+      "of fp32's. Each stands beside what the interface promises; a broken promise is a finding with its "
+      "worst\n"
+      "argument. profile.json of --out is what `parity run --profile` reads.\n"
+      "\n"
       "Examples:\n"
+      "  parity probe --device vulkan --only profile --out profile\n"
       "  parity probe --device cpu --op gemm\n"
       "  parity probe --device vulkan --op gemm --path coopmat_f16_f32 -k 256 --out trees\n"
       "  parity probe --device cuda --op gemm -k 4096 --rows 256 --cols 256 --json\n"
       "\n"
-      "Exit codes: 0 every declared order is as revealed; 1 a path adds in another order than it declares, "
-      "or\n"
-      "a device failed; 2 bad usage; 3 the device is not here; 4 no order was revealed; 5 the harness "
-      "failed.");
+      "Exit codes: 0 every declared order is as revealed and every promise kept; 1 a path adds in another "
+      "order\n"
+      "than it declares, a promise is broken, or a device failed; 2 bad usage; 3 the device is not here; 4 "
+      "no "
+      "order\n"
+      "was revealed and no profile made (without MPFR, or where no path is legal); 5 the harness failed.");
   command->callback([&context, request] { context.exit_code = run(context, *request); });
 }
 

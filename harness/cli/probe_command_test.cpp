@@ -49,9 +49,29 @@ TEST(ProbeCommand, JsonIsAlone) {
   EXPECT_TRUE(json["replay"].contains("note"));
 }
 
+TEST(ProbeCommand, ProfilesADevice) {
+  const ScratchDirectory scratch;
+  const ProgramRun run = probe({"--device", "cpu", "--only", "profile", "--out", scratch.file("profile")});
+  if (run.err.find("libmpfr-dev") != std::string::npos) {
+    EXPECT_EQ(run.code, 4);  // nothing was judged, and it says what is missing
+    return;
+  }
+  ASSERT_EQ(run.code, 0) << run.out << run.err;
+  EXPECT_NE(run.out.find("no promise is broken"), std::string::npos) << run.out;
+  std::ifstream file(scratch.file("profile/profile.json"));
+  const auto json = nlohmann::json::parse(file);
+  EXPECT_EQ(json["kind"], "device_profile");
+  EXPECT_EQ(json["device"]["id"], "cpu:0");
+  EXPECT_TRUE(json["provenance"].contains("commit"));
+  EXPECT_EQ(json["functions"].size(), 27u);
+  EXPECT_TRUE(json["findings"].empty());
+}
+
 TEST(ProbeCommand, ExitCodesSayWhatWasWrong) {
   EXPECT_EQ(probe({"--op", "conv"}).code, 2);
   EXPECT_EQ(probe({"--device", "cpu", "-k", "0"}).code, 2);
+  EXPECT_EQ(probe({"--only", "everything"}).code, 2);
+  EXPECT_EQ(probe({"--exhaustive", "--sampled"}).code, 2);
   EXPECT_EQ(probe({"--device", "cpu:7"}).code, 3);
   EXPECT_EQ(probe({"--device", "cpu", "--path", "nothing_like_it"}).code, 4);
 }

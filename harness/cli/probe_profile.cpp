@@ -1,0 +1,61 @@
+#include "harness/cli/probe_profile.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "harness/cli/interrupt.hpp"
+#include "harness/cli/output.hpp"
+#include "harness/cli/progress.hpp"
+#include "harness/cli/version.hpp"
+#include "reports/profile_json.hpp"
+#include "reports/profile_text.hpp"
+
+namespace parity::cli {
+
+namespace {
+
+std::filesystem::path profile_file(const ProfileRequest& request, const DeviceInfo& device,
+                                   std::size_t devices) {
+  std::string id = device.id;
+  std::ranges::replace(id, ':', '-');
+  return std::filesystem::path(request.out) /
+         (devices == 1 ? std::string("profile.json") : fmt::format("profile-{}.json", id));
+}
+
+}  // namespace
+
+Result<ProfileTally> profile_devices(const std::vector<Device*>& devices, const ProfileRequest& request) {
+  ProfileTally tally;
+  Progress progress(devices.size());
+  for (std::size_t i = 0; i < devices.size() && interrupted() == 0; ++i) {
+    const DeviceInfo& info = devices[i]->info();
+    const auto profile = profile_device(*devices[i], request.options, [&](const std::string& doing) {
+      progress.begin(i + 1, fmt::format("{} {}", info.id, doing));
+    });
+    progress.clear();
+    if (!profile) {
+      const bool unsupported = profile.error().kind == ErrorKind::unsupported;
+      ++(unsupported ? tally.unsupported : tally.failed);
+      complain(fmt::format("{} device profile: {}{}", info.id, unsupported ? "unsupported: " : "",
+                           profile.error().message));
+      continue;
+    }
+    ++tally.profiled;
+    tally.findings += static_cast<int>(profile->findings().size());
+    const Provenance from = provenance();
+    if (request.json)
+      print(profile_json(*profile, from, -1));
+    else
+      print(fmt::format("{}  {}  ({}, {})\n{}\n", info.id, info.name, info.driver, info.api,
+                        profile_text(*profile)));
+    if (!request.out.empty())
+      if (auto written =
+              write_file(profile_file(request, info, devices.size()), profile_json(*profile, from));
+          !written)
+        return tl::unexpected(written.error());
+  }
+  return tally;
+}
+
+}  // namespace parity::cli
