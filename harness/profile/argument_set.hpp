@@ -21,9 +21,8 @@ struct ArgumentSet {
 ArgumentSet all_numbers(DType of, DType arithmetic);
 /// Every number of fp32, NaNs with all their payloads included.
 ArgumentSet all_fp32();
-/// `each` numbers of every binade of fp32 of either sign: its ends, and seeded ones; and neighbours of the
-/// places where functions change their course.
-ArgumentSet sample_fp32(std::int64_t each, std::uint64_t seed);
+/// `each` numbers of every binade of fp32 of either sign, eight times as many of those around 1: its ends,
+/// and seeded ones; and neighbours of the places where functions change their course.
 
 /// A partner for one argument of a quotient: a seeded number whose exponent is at most 20 away, so that most
 /// quotients are normal.
