@@ -131,6 +131,8 @@ std::vector<ArithmeticModel> vendor_candidates(const ArithmeticModel& contract,
     for (const std::int64_t parts : {2, 3, 4, 8, 16}) {
       accumulations.push_back({{Kind::split_k, parts, 0}, multiply_add, adder});
     }
+    // parity probe on an H200: fp32 and TF32 add blocks of 32 at K = 128.
+    accumulations.push_back({{Kind::blocked, 32, 0}, multiply_add, adder});
   };
   for (const MultiTermAdder& adder : adders) add_orders(MultiplyAdd::multi_term, adder);
   if (adders.empty()) add_orders(MultiplyAdd::fused, {});

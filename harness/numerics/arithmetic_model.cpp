@@ -91,7 +91,8 @@ std::string to_string(const ArithmeticModel& model) {
   const Precision& p = model.precision;
   std::string text = std::string(name_of(p.input));
   if (!is_float(p.input) || p.multiply != format_of(p.input))
-    text += fmt::format(" as {}", name_of(p.multiply));
+    text += fmt::format(" {} {}", model.multiply_rounding == Rounding::toward_zero ? "cut to" : "as",
+                        name_of(p.multiply));
   text += fmt::format(" -> {} -> {}", name_of(p.accumulate), name_of(p.store));
   if (p.scratch != DType::f32) text += fmt::format(", scratch {}", name_of(p.scratch));
   text += ", ";

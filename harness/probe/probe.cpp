@@ -175,21 +175,30 @@ std::vector<ArithmeticModel> models_of_tree(const Implementation& implementation
   }
   // Formats and denormals as the implementation declares them.
   std::vector<ArithmeticModel> bases;
-  const auto add_base = [&](ArithmeticModel model, Denormals denormals) {
+  const auto add_base = [&](ArithmeticModel model, Denormals denormals, Rounding conversion) {
     model.denormals = denormals;
+    model.multiply_rounding = conversion;
     model.may_truncate = false;
     model.precision.store = widest_store(implementation);
     const bool there = std::ranges::any_of(bases, [&](const ArithmeticModel& b) {
-      return b.denormals == denormals && b.precision == model.precision;
+      return b.denormals == denormals && b.precision == model.precision && b.multiply_rounding == conversion;
     });
     if (!there) bases.push_back(std::move(model));
   };
-  for (const ArithmeticModel& model : implementation.replays) add_base(model, model.denormals);
+  // Where inputs are narrowed on the way to the multiplier (TF32), by cutting or by rounding: a tree does not
+  // say.
+  const auto add_bases = [&](const ArithmeticModel& model, Denormals denormals) {
+    add_base(model, denormals, model.multiply_rounding);
+    if (model.precision.multiply == format_of(model.precision.input)) return;
+    for (const Rounding conversion : {Rounding::nearest_even, Rounding::toward_zero})
+      add_base(model, denormals, conversion);
+  };
+  for (const ArithmeticModel& model : implementation.replays) add_bases(model, model.denormals);
   const Denormals contract = implementation.contract.denormals;
   if (bases.empty())
     for (const Denormals denormals : {Denormals::preserve, Denormals::flush})
       if (contract == denormals || contract == Denormals::either)
-        add_base(implementation.contract, denormals);
+        add_bases(implementation.contract, denormals);
   std::vector<ArithmeticModel> models;
   for (const Accumulation& accumulation : accumulations) {
     for (ArithmeticModel model : bases) {

@@ -131,5 +131,30 @@ TEST_F(Probe, ModelsOfATreeTryFusedAndSeparateAndEveryFraction) {
   for (const ArithmeticModel& m : models_of_tree(core, *fused)) EXPECT_EQ(m.accumulation->adder.terms, 16);
 }
 
+TEST_F(Probe, InputsNarrowedByCuttingOrRoundingAreBothTried) {
+  for (const Rounding conversion : {Rounding::nearest_even, Rounding::toward_zero}) {
+    const auto honest = std::ranges::find_if(cpu.implementations(), [](const Implementation& i) {
+      return i.op == "gemm" && i.path == "sequential_f32";
+    });
+    HostPath path{*honest, nullptr};
+    path.implementation.knowledge = OrderKnowledge::unknown;
+    path.implementation.multiply = tf32_format;
+    path.implementation.contract.precision.multiply = tf32_format;
+    path.implementation.contract.multiply_rounding = Rounding::toward_zero;
+    path.implementation.replays.clear();
+    ArithmeticModel real = path.implementation.contract;
+    real.multiply_rounding = conversion;
+    real.accumulation = Accumulation{{Kind::blocked, 32, 0}, MultiplyAdd::multi_term, {8, 25}};
+    path.kernel = emulated_kernel(ops, real);
+    const auto device = make_host_device({"cpu:9", "cpu", "TF32", "", "", {}}, {path});
+    const ProbeRecord record = probe(*device, "gemm", "sequential_f32", 128);
+    EXPECT_EQ(record.reductions.front().order, "blocked 32, fused 8+1");
+    ASSERT_TRUE(record.replay.result) << record.replay.note;
+    EXPECT_TRUE(record.replay.result->all_equal()) << record.replay.result->model;
+    EXPECT_EQ(record.replay.result->model.starts_with("f32 cut to tf32"),
+              conversion == Rounding::toward_zero);
+  }
+}
+
 }  // namespace
 }  // namespace parity
