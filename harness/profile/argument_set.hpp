@@ -23,6 +23,7 @@ ArgumentSet all_numbers(DType of, DType arithmetic);
 ArgumentSet all_fp32();
 /// `each` numbers of every binade of fp32 of either sign, eight times as many of those around 1: its ends,
 /// and seeded ones; and neighbours of the places where functions change their course.
+ArgumentSet sample_fp32(std::int64_t each, std::uint64_t seed);
 
 /// A partner for one argument of a quotient: a seeded number whose exponent is at most 20 away, so that most
 /// quotients are normal.
