@@ -28,6 +28,7 @@ OpTable make_op_table() {
   append(ops, make_loss_ops());
   append(ops, make_embedding_ops());
   append(ops, make_optimizer_ops());
+  append(ops, make_trace_ops());
   return OpTable(std::move(ops));
 }
 

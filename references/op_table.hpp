@@ -22,6 +22,7 @@ std::vector<std::unique_ptr<const Op>> make_loss_ops();
 std::vector<std::unique_ptr<const Op>> make_embedding_ops();
 std::vector<std::unique_ptr<const Op>> make_reduction_ops();
 std::vector<std::unique_ptr<const Op>> make_optimizer_ops();
+std::vector<std::unique_ptr<const Op>> make_trace_ops();
 
 /// Every op there is a reference for, listed by hand.
 OpTable make_op_table();

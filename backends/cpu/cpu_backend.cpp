@@ -104,6 +104,21 @@ HostPath function_path(const OpTable& ops) {
   return path;
 }
 
+/// One path for each format that is looked at, in programs of fp32 and of fp64.
+std::vector<HostPath> scan_paths(const OpTable& ops) {
+  using enum DType;
+  std::vector<HostPath> paths;
+  for (const EmulatedPath& emulated : {EmulatedPath{"from_f32", "bits", f32, f32, {i32}, {}},
+                                       EmulatedPath{"from_f16", "bits", f16, f32, {i32}, {}},
+                                       EmulatedPath{"from_bf16", "bits", bf16, f32, {i32}, {}},
+                                       EmulatedPath{"from_f64", "bits", f64, f64, {i32}, {}},
+                                       EmulatedPath{"from_f32_f64", "bits", f32, f64, {i32}, {}}}) {
+    paths.push_back(make_path(ops, "trace_scan", emulated));
+    paths.back().implementation.factors = 1;
+  }
+  return paths;
+}
+
 std::string processor_name() {
   std::ifstream info("/proc/cpuinfo");
   for (std::string line; std::getline(info, line);)
@@ -125,7 +140,9 @@ class CpuBackend final : public Backend {
       for (const EmulatedPath& emulated : emulated_paths()) paths.push_back(make_path(ops_, op, emulated));
     for (const auto& op : ops_.all()) {
       if (op->name() == "gemm" || op->name() == "linear") continue;
-      append(op->name() == "cast" ? cast_paths(ops_) : plain_paths(ops_, std::string(op->name())));
+      append(op->name() == "cast"         ? cast_paths(ops_)
+             : op->name() == "trace_scan" ? scan_paths(ops_)
+                                          : plain_paths(ops_, std::string(op->name())));
     }
     paths.push_back(function_path(ops_));
     DeviceInfo info{"cpu:0", "cpu", "emulated arithmetic", "built in", "host", {}};

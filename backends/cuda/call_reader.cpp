@@ -154,6 +154,11 @@ Indices CallReader::indices(std::size_t port, std::int64_t count) {
   return {static_cast<const std::int32_t*>(v.data), v.stride};
 }
 
+Vector<std::int32_t> CallReader::output_words(std::size_t port, std::int64_t count) {
+  const RawVector v = vector(call_.outputs, port, count, DType::i32);
+  return {static_cast<std::int32_t*>(v.data), v.stride};
+}
+
 float* CallReader::scratch(std::int64_t elements, std::string_view what) {
   if (context_ == nullptr || error_) return nullptr;
   auto memory = allocate(static_cast<std::size_t>(elements) * sizeof(float), what);

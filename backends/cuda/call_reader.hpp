@@ -50,6 +50,8 @@ class CallReader {
   InputVector input_vector(std::size_t port, std::int64_t count);
   OutputVector output_vector(std::size_t port, std::int64_t count);
   Indices indices(std::size_t port, std::int64_t count);
+  /// An i32 output.
+  Vector<std::int32_t> output_words(std::size_t port, std::int64_t count);
 
   float* scratch(std::int64_t elements, std::string_view what);
 

@@ -14,5 +14,6 @@ std::vector<Path> loss_paths(const DeviceTraits& traits);
 std::vector<Path> embedding_paths(const DeviceTraits& traits);  ///< and gradient_reduction
 std::vector<Path> optimizer_paths(const DeviceTraits& traits);  ///< and the norm of a gradient
 std::vector<Path> device_function_paths(const DeviceTraits& traits);  ///< what `parity probe` asks about
+std::vector<Path> trace_paths(const DeviceTraits& traits);
 
 }  // namespace parity::cuda

@@ -12,6 +12,7 @@
 #include "backends/cuda/cuda_backend.hpp"
 #include "backends/cuda/op_testing.hpp"
 #include "backends/cuda/paths.hpp"
+#include "harness/bisect/scan_testing.hpp"
 #include "harness/ladder/execution.hpp"
 #include "references/op_table.hpp"
 
@@ -42,7 +43,7 @@ TEST(OpPaths, EveryOpHasACompleteImplementation) {
     EXPECT_NE(ops.find(i.op), nullptr);
     EXPECT_FALSE(i.path.empty() || i.summary.empty() || i.stores.empty());
     EXPECT_TRUE(path.support.legal() && path.fits && path.make);
-    if (is_product(i)) continue;
+    if (is_product(i) || i.op == "trace_scan") continue;
     EXPECT_TRUE(i.path == "direct_f32" || i.path == "atomic_f32");
     EXPECT_EQ(i.factors, i.op == "cast" ? 1U : 0U);
     EXPECT_EQ(i.knowledge == OrderKnowledge::declared, i.contract.accumulation.has_value());
@@ -267,6 +268,11 @@ TEST_F(CudaOps, IndicesOutsideTheVocabularyShow) {
     ASSERT_EQ(l.size(), 1U);
     for (std::int64_t i = 0; i < 3; ++i) EXPECT_EQ(std::isnan(l[0].value(i)), i == 1) << i;
   }
+}
+
+TEST_F(CudaOps, TraceScan) {
+  for (const DType dtype : {DType::f32, DType::f16, DType::bf16})
+    EXPECT_EQ(scan_mismatch(*device_, dtype, fmt::format("direct_{}", name_of(dtype))), "");
 }
 
 }  // namespace

@@ -159,7 +159,9 @@ class TableFamily final : public KernelFamily {
           "needs VK_EXT_shader_atomic_float with shaderBufferFloat32AtomicAdd; the device does not offer it");
     if (kernel->computes_in_f16 && !c.float16)
       return unsupported("computes in fp16 and needs shaderFloat16; the device does not offer it");
-    const bool narrow = kernel->input != DType::f32 || kernel->stores != std::vector{DType::f32};
+    // trace_scan reads halves of words.
+    const bool narrow = kernel->stores != std::vector{DType::i32} &&
+                        (kernel->input != DType::f32 || kernel->stores != std::vector{DType::f32});
     if (narrow && !c.storage16)
       return unsupported("needs storageBuffer16BitAccess for 16-bit buffers; the device does not offer it");
     return {};
@@ -221,7 +223,7 @@ class TableFamily final : public KernelFamily {
     implementation.path = kernel.path;
     implementation.op = kernel.op;
     implementation.summary = kernel.summary;
-    implementation.factors = kernel.op == "cast" ? 1 : 0;
+    implementation.factors = kernel.op == "cast" || kernel.op == "trace_scan" ? 1 : 0;
     implementation.input = kernel.input;
     implementation.multiply = format_of(kernel.input);
     implementation.stores = kernel.stores;

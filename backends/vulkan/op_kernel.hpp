@@ -85,5 +85,6 @@ std::unique_ptr<const KernelFamily> make_embedding_family();
 std::unique_ptr<const KernelFamily> make_reduction_family();
 std::unique_ptr<const KernelFamily> make_optimizer_family();
 std::unique_ptr<const KernelFamily> make_device_function_family();
+std::unique_ptr<const KernelFamily> make_trace_family();
 
 }  // namespace parity::vulkan

@@ -10,6 +10,7 @@
 #include "backends/vulkan/op_kernel.hpp"
 #include "backends/vulkan/session.hpp"
 #include "backends/vulkan/testing.hpp"
+#include "harness/bisect/scan_testing.hpp"
 #include "harness/tensor/poison.hpp"
 #include "references/op_table.hpp"
 
@@ -79,6 +80,13 @@ TEST_F(OpKernelsTest, EmbeddingAndReductions) {
 }
 TEST_F(OpKernelsTest, Optimizers) {
   run_ops({"adamw", "muon_momentum", "frobenius_normalize"});
+}
+
+TEST_F(OpKernelsTest, TraceScan) {
+  for (const auto& device : opened_.devices)
+    for (const DType dtype : {DType::f32, DType::f16, DType::bf16})
+      EXPECT_EQ(scan_mismatch(*device, dtype, fmt::format("direct_{}", name_of(dtype))), "")
+          << device->info().name;
 }
 
 TEST_F(OpKernelsTest, EveryReferenceHasAPath) {

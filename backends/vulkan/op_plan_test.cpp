@@ -32,6 +32,7 @@ std::vector<std::unique_ptr<const KernelFamily>> families() {
   list.push_back(make_embedding_family());
   list.push_back(make_reduction_family());
   list.push_back(make_optimizer_family());
+  list.push_back(make_trace_family());
   return list;
 }
 

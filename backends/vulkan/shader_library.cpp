@@ -43,6 +43,8 @@ std::span<const std::uint32_t> spirv_of(Shader shader) {
       return spirv_atomic;
     case Shader::optimizer:
       return spirv_optimizer;
+    case Shader::trace_scan:
+      return spirv_trace_scan;
     case Shader::xsa:
       return spirv_xsa;
     case Shader::attention:

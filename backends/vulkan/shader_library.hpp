@@ -24,6 +24,7 @@ enum class Shader : std::uint8_t {
   embedding_backward,
   atomic,
   optimizer,
+  trace_scan,
   xsa,
   attention,
   attention_backward,

@@ -22,6 +22,7 @@ std::vector<std::unique_ptr<const KernelFamily>> make_families() {
   families.push_back(make_reduction_family());
   families.push_back(make_optimizer_family());
   families.push_back(make_device_function_family());
+  families.push_back(make_trace_family());
   return families;
 }
 

@@ -24,6 +24,7 @@ void add_devices_command(CLI::App& app, Context& context);
 void add_list_command(CLI::App& app, Context& context);
 void add_run_command(CLI::App& app, Context& context);
 void add_probe_command(CLI::App& app, Context& context);
+void add_bisect_command(CLI::App& app, Context& context);
 void add_compare_command(CLI::App& app, Context& context);
 void add_report_command(CLI::App& app, Context& context);
 void add_bench_command(CLI::App& app, Context& context);

@@ -29,6 +29,7 @@ constexpr const char* footer =
     "  parity run --suite ladder --device vulkan --out results\n"
     "  parity run --case 'gemm m=64 n=63 k=588 in=f16 fill=cancelling seed=7'\n"
     "  parity run linear --input X=x.npy --input W=model.safetensors:mlp.up.weight\n"
+    "  parity bisect 'training_step batch=2 seq=8 width=16 steps=50' --device vulkan\n"
     "  parity report results/records.jsonl --junit junit.xml\n"
     "\n"
     "Exit codes: 0 pass; 1 a contract failed; 2 bad usage or input; 3 the device asked for is not here;\n"
@@ -47,6 +48,7 @@ int run(int argc, char** argv) {
   add_list_command(app, context);
   add_run_command(app, context);
   add_probe_command(app, context);
+  add_bisect_command(app, context);
   add_compare_command(app, context);
   add_report_command(app, context);
   add_bench_command(app, context);

@@ -8,10 +8,7 @@
 
 namespace parity {
 
-namespace {
-
-/// The part of `root` where the view lies, as a tensor of its own.
-Result<Tensor> cut(const Tensor& root, const TensorSpec& view) {
+Result<Tensor> view_of(const Tensor& root, const TensorSpec& view) {
   auto tensor = Tensor::create(view.dtype, view.shape, view.strides);
   if (!tensor) return tensor;
   const auto from = root.bytes().subspan(static_cast<std::size_t>(view.view_offset) * size_of(view.dtype));
@@ -20,8 +17,6 @@ Result<Tensor> cut(const Tensor& root, const TensorSpec& view) {
   std::ranges::copy(from.first(tensor->bytes().size()), tensor->bytes().begin());
   return tensor;
 }
-
-}  // namespace
 
 Result<Execution> Execution::load(Device& device, const Program& program,
                                   const std::vector<std::string>& paths,
@@ -53,10 +48,23 @@ Result<void> Execution::write(const std::map<TensorId, Tensor>& inputs) {
   return {};
 }
 
-Result<RunResult> Execution::run(ReadBack what) {
+Result<void> Execution::poison() {
   for (const auto& [id, tensor] : poisoned_)
-    if (auto ok = session_->write(id, tensor); !ok) return tl::unexpected(ok.error());
-  auto timing = session_->run();
+    if (auto ok = session_->write(id, tensor); !ok) return ok;
+  return {};
+}
+
+Result<RunTiming> Execution::run_only() {
+  return session_->run();
+}
+
+Result<Tensor> Execution::read(TensorId id) {
+  return session_->read(id);
+}
+
+Result<RunResult> Execution::run(ReadBack what) {
+  if (auto ok = poison(); !ok) return tl::unexpected(ok.error());
+  auto timing = run_only();
   if (!timing) return tl::unexpected(timing.error());
   RunResult result{{}, *timing};
   if (auto ok = read(result, what); !ok) return tl::unexpected(ok.error());
@@ -81,7 +89,7 @@ Result<void> Execution::read(RunResult& run, ReadBack what) {
     const auto made = run.tensors.find(spec.view_of);
     const auto given = inputs_.find(spec.view_of);
     if (made == run.tensors.end() && given == inputs_.end()) continue;
-    auto view = cut(made != run.tensors.end() ? made->second : given->second, spec);
+    auto view = view_of(made != run.tensors.end() ? made->second : given->second, spec);
     if (!view) return tl::unexpected(view.error());
     run.tensors.emplace(static_cast<TensorId>(i), *std::move(view));
   }

@@ -17,6 +17,9 @@ struct RunResult {
 };
 enum class ReadBack : std::uint8_t { outputs, everything };
 
+/// The part of `root` where a view lies, as a tensor of its own. Error: it reaches outside.
+Result<Tensor> view_of(const Tensor& root, const TensorSpec& view);
+
 /// A Program loaded on a device with its inputs: run it as often as wanted. Outputs and intermediates are
 /// poisoned before each run.
 class Execution {
@@ -27,6 +30,12 @@ class Execution {
   /// Replaces inputs (same shapes and strides).
   Result<void> write(const std::map<TensorId, Tensor>& inputs);
   Result<RunResult> run(ReadBack what = ReadBack::everything);
+  /// Fills outputs and intermediates with poison; `run` does so itself.
+  Result<void> poison();
+  /// One run without poisoning and without reading.
+  Result<RunTiming> run_only();
+  /// One tensor that is no view, as the device holds it now.
+  Result<Tensor> read(TensorId id);
   /// Reads what `run`, the last one, has not read yet.
   Result<void> complete(RunResult& run);
   /// Carries state to the next run (Session::advance) and replaces the inputs that change.

@@ -1,0 +1,189 @@
+// Faulty kernels and data that overflows, on the emulated device: the right call, timestep, element and
+// cause.
+#include "harness/bisect/program_bisection.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "backends/cpu/cpu_backend.hpp"
+#include "harness/bisect/scan_testing.hpp"
+#include "harness/numerics/value_shape.hpp"
+#include "harness/tensor/poison.hpp"
+#include "references/op_table.hpp"
+
+namespace parity {
+namespace {
+
+/// What a faulty kernel does to the healthy results of a call.
+using Spoil = std::function<void(const OpCall&, const Program&, HostMemory&)>;
+
+/// The CPU device with the kernels of one op spoilt, for calls whose first output is named `output` (empty:
+/// all of them).
+class Bench {
+ public:
+  Bench() : ops_(make_op_table()), stages_(make_stage_table(ops_)) {}
+
+  void spoil(const std::string& op, const std::string& output, Spoil how) {
+    op_ = op, output_ = output, how_ = std::move(how);
+  }
+
+  Result<BisectReport> bisect(const std::string& text, BisectOptions options = {}) {
+    const auto healthy = make_cpu_backend(ops_)->devices();
+    std::vector<HostPath> paths;
+    for (const Implementation& i : (*healthy)[0]->implementations()) {
+      HostKernel kernel = emulated_kernel(ops_, i.replays.front());
+      if (i.op == op_)
+        kernel = [kernel, this](const OpCall& call, const Program& program,
+                                HostMemory& memory) -> Result<void> {
+          if (auto ok = kernel(call, program, memory); !ok) return ok;
+          if (output_.empty() || program.spec(call.outputs[0]).name == output_) how_(call, program, memory);
+          return {};
+        };
+      paths.push_back({i, std::move(kernel)});
+    }
+    device_ = make_host_device((*healthy)[0]->info(), std::move(paths));
+    const auto c = parse_case(text, stages_);
+    if (!c) return tl::unexpected(c.error());
+    return bisect_program({ops_, stages_, *device_, *c, path_}, options);
+  }
+
+  std::string path_ = "sequential_f32";
+
+ private:
+  OpTable ops_;
+  StageTable stages_;
+  std::string op_, output_;
+  Spoil how_;
+  std::unique_ptr<Device> device_;
+};
+
+Spoil set_element(std::size_t port, std::int64_t element, double value) {
+  return [=](const OpCall& call, const Program&, HostMemory& memory) {
+    Tensor t = *memory.tensor(call.outputs[port]);
+    t.set_value(element, value);
+    ASSERT_TRUE(memory.assign(call.outputs[port], t));
+  };
+}
+
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+
+TEST(Bisect, AHealthyTrainingStepIsHealthy) {
+  Bench bench;
+  const auto report = bench.bisect("training_step batch=2 seq=4 width=8 steps=3 optimizer=adamw");
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_EQ(report->kind, BisectReport::Kind::healthy);
+  EXPECT_FALSE(report->producer);
+  EXPECT_EQ(report->steps, 3);
+  EXPECT_EQ(report->judged_steps, (std::vector<std::int64_t>{0, 1, 2}));
+  EXPECT_EQ(report->cost.runs, 4);  // the first step twice
+}
+
+TEST(Bisect, ANaNInOneTimestepIsFoundThere) {
+  Bench bench;
+  bench.spoil("gru_gates", "t6_h", set_element(0, 5, nan));
+  const auto report = bench.bisect("gru_sequence steps=9 batch=2 inputs=3 hidden=4");
+  ASSERT_TRUE(report) << report.error().message;
+  ASSERT_EQ(report->kind, BisectReport::Kind::not_finite);
+  const Producer& p = *report->producer;
+  EXPECT_EQ(p.op, "gru_gates");
+  EXPECT_EQ(p.place.timestep, 6);
+  EXPECT_EQ(p.index, (std::vector<std::int64_t>{1, 1}));
+  EXPECT_EQ(p.examined.elements, 1);
+  EXPECT_EQ(p.examined.cause.kind, CauseKind::kernel);
+  EXPECT_TRUE(std::isfinite(p.examined.exact));
+  EXPECT_GT(report->passed_on_count, 0);
+}
+
+TEST(Bisect, AnElementThatIsNeverWrittenIsNamed) {
+  Bench bench;
+  bench.spoil("linear", "", [](const OpCall& call, const Program& program, HostMemory& memory) {
+    Tensor t = *memory.tensor(call.outputs[0]);
+    t.set_bits(t.elements() - 1, poison_bits(program.spec(call.outputs[0]).dtype, Poison::unwritten));
+    ASSERT_TRUE(memory.assign(call.outputs[0], t));
+  });
+  const auto report = bench.bisect("linear m=5 n=7 k=9");
+  ASSERT_TRUE(report) << report.error().message;
+  ASSERT_TRUE(report->producer);
+  EXPECT_EQ(report->producer->examined.cause.kind, CauseKind::never_written);
+  EXPECT_EQ(report->producer->index, (std::vector<std::int64_t>{4, 6}));
+}
+
+TEST(Bisect, AStoreThatOverflowsIsTheDatasAffair) {
+  Bench bench;
+  bench.path_ = "sequential_f16_f32";
+  const auto report = bench.bisect("linear m=5 n=7 k=64 in=f16 acc=f32 out=f16 fill=overflow");
+  ASSERT_TRUE(report) << report.error().message;
+  ASSERT_TRUE(report->producer);
+  EXPECT_EQ(report->producer->examined.cause.kind, CauseKind::store_overflow);
+  EXPECT_NE(report->producer->examined.cause.evidence.find("65504"), std::string::npos)
+      << report->producer->examined.cause.evidence;
+  EXPECT_EQ(report->producer->alone, "run by itself on the same inputs it gives the same bits");
+}
+
+// AdamW goes wrong at the 12th update and after it: its bias correction says which update it is.
+TEST(Bisect, AWrongFiniteValueIsFoundAtTheStepWhereItBegins) {
+  Bench bench;
+  bench.spoil("adamw", "", [](const OpCall& call, const Program&, HostMemory& memory) {
+    const double correction = memory.tensor(call.inputs[4])->value(0);
+    if (correction < 1 - std::pow(0.9, 11.5)) return;
+    Tensor p = *memory.tensor(call.outputs[0]);
+    p.set_value(3, p.value(3) * 1.01);
+    ASSERT_TRUE(memory.assign(call.outputs[0], p));
+  });
+  const auto report = bench.bisect("training_step batch=2 seq=4 width=8 steps=20 optimizer=adamw");
+  ASSERT_TRUE(report) << report.error().message;
+  ASSERT_EQ(report->kind, BisectReport::Kind::out_of_contract);
+  EXPECT_EQ(report->producer->op, "adamw");
+  EXPECT_EQ(report->producer->step, 11);  // the first is 0
+  EXPECT_EQ(report->producer->examined.cause.kind, CauseKind::wrong_value);
+  EXPECT_LT(report->judged_steps.size(), 12U);
+}
+
+TEST(Bisect, AWeightThatTurnsNaNInTheOptimizerAtStep12) {
+  Bench bench;
+  bench.spoil("adamw", "", [](const OpCall& call, const Program&, HostMemory& memory) {
+    const double correction = memory.tensor(call.inputs[4])->value(0);
+    if (std::fabs(correction - (1 - std::pow(0.9, 12))) > 1e-3) return;
+    Tensor p = *memory.tensor(call.outputs[0]);
+    p.set_value(2, nan);
+    ASSERT_TRUE(memory.assign(call.outputs[0], p));
+  });
+  const auto report = bench.bisect("training_step batch=2 seq=4 width=8 steps=20 optimizer=adamw");
+  ASSERT_TRUE(report) << report.error().message;
+  ASSERT_EQ(report->kind, BisectReport::Kind::not_finite);
+  EXPECT_EQ(report->producer->op, "adamw");
+  EXPECT_EQ(report->producer->step, 11);
+  EXPECT_EQ(report->producer->examined.cause.kind, CauseKind::kernel);
+}
+
+TEST(Bisect, AnInputThatHoldsNaNIsNoFaultOfACall) {
+  Bench bench;
+  const auto report =
+      bench.bisect("gru_cell batch=3 inputs=4 hidden=5 variant=linear_before_reset fill=nan_cone");
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_EQ(report->kind, BisectReport::Kind::given);
+  EXPECT_FALSE(report->producer);
+  EXPECT_EQ(report->given.size(), 1U);
+}
+
+TEST(TraceScan, TheEmulatedDevicesWordsAreTheHosts) {
+  const OpTable ops = make_op_table();
+  const auto devices = make_cpu_backend(ops)->devices();
+  for (const DType dtype : {DType::f32, DType::f16, DType::bf16})
+    EXPECT_EQ(scan_mismatch(*(*devices)[0], dtype, fmt::format("from_{}", name_of(dtype))), "");
+}
+
+TEST(TracePlace, IsReadOffTheName) {
+  const TracePlace p = place_of("l2.t14_u");
+  EXPECT_EQ(p.layer, 2);
+  EXPECT_EQ(p.timestep, 14);
+  EXPECT_EQ(p.name, "u");
+  EXPECT_EQ(place_of("d_t3_h").name, "d_h");
+  EXPECT_FALSE(place_of("loss").timestep);
+  EXPECT_EQ(place_of("t_all").name, "t_all");
+}
+
+}  // namespace
+}  // namespace parity

@@ -1,0 +1,178 @@
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+
+#include "harness/bisect/program_bisection.hpp"
+#include "harness/cli/backend_loader.hpp"
+#include "harness/cli/bisect_output.hpp"
+#include "harness/cli/commands.hpp"
+#include "harness/cli/exit_code.hpp"
+#include "harness/cli/output.hpp"
+#include "harness/cli/progress.hpp"
+#include "harness/cli/run_output.hpp"
+#include "harness/cli/user_inputs.hpp"
+#include "harness/ladder/assignment.hpp"
+#include "harness/tensor/safetensors.hpp"
+
+namespace parity::cli {
+namespace {
+
+struct BisectRequest {
+  std::string case_text, device, path, out, nan = "allow";
+  std::vector<std::string> inputs;
+  std::int64_t steps = 0;
+  int repeats = 2;
+  double timeout_seconds = 60;
+  bool scans_only = false, json = false, git = false, validate = false;
+};
+
+/// The case, completed from the user's tensors where there are any.
+Result<BoundCase> read_case(const BisectRequest& request, const UserInputs& inputs,
+                            const StageTable& stages) {
+  if (inputs.empty()) {
+    auto c = parse_case(request.case_text, stages);
+    if (!c) return tl::unexpected(c.error());
+    return BoundCase{*std::move(c), {}, {}};
+  }
+  auto bound = bind_inputs(request.case_text, inputs, stages);
+  if (!bound) return tl::unexpected(bound.error());
+  if (bound->size() != 1)
+    return bad_input(fmt::format("'{}' stands for {} cases; give one", request.case_text, bound->size()));
+  return std::move(bound->front());
+}
+
+Result<std::string> choose_path(const BisectRequest& request, const Device& device, const Program& program) {
+  if (!request.path.empty()) return request.path;
+  const auto paths = assignable_paths(device, program);
+  if (paths.empty())
+    return fail(ErrorKind::unsupported, fmt::format("{} has no path for this case", device.info().id));
+  return paths.front();
+}
+
+Result<void> write_findings(const std::filesystem::path& directory, const BisectReport& report,
+                            const Bisected& what) {
+  if (auto ok = write_file(directory / "bisect.json", bisect_json(report, what)); !ok) return ok;
+  if (const std::string svg = growth_svg(report, what); !svg.empty())
+    if (auto ok = write_file(directory / "growth.svg", svg); !ok) return ok;
+  if (!report.producer) return {};
+  return write_safetensors(directory / "producer.safetensors", report.producer->tensors);
+}
+
+Result<int> bisect(const Context& context, const BisectRequest& request) {
+  const BackendSet set =
+      load_backends(context.ops, {.validate = request.validate, .timeout_seconds = request.timeout_seconds},
+                    context.backend_directory, backends_for({request.device}));
+  const auto devices = select_devices(set, {request.device});
+  if (!devices) return tl::unexpected(devices.error());
+  if (devices->size() != 1)
+    return bad_input(fmt::format("--device {} fits {} devices; give one, for example {}", request.device,
+                                 devices->size(), devices->front()->info().id));
+  Device& device = *devices->front();
+  const auto inputs =
+      read_user_inputs(request.inputs, request.nan == "allow" ? NanPolicy::allow : NanPolicy::reject);
+  if (!inputs) return tl::unexpected(inputs.error());
+  const auto bound = read_case(request, *inputs, context.stages);
+  if (!bound) return tl::unexpected(bound.error());
+  const auto program = context.stages.find(bound->c.stage)->build(bound->c);
+  if (!program) return tl::unexpected(program.error());
+  const auto path = choose_path(request, device, *program);
+  if (!path) return tl::unexpected(path.error());
+  if (!request.out.empty())
+    if (auto made = make_directory(request.out); !made) return tl::unexpected(made.error());
+
+  const std::int64_t steps =
+      request.steps > 0 ? request.steps : context.stages.find(bound->c.stage)->steps(bound->c);
+  Progress progress(static_cast<std::size_t>(steps));
+  BisectOptions options;
+  options.steps = request.steps;
+  options.repeats = request.repeats;
+  options.judge = !request.scans_only;
+  options.inputs = bound->tensors;
+  options.progress = [&](std::int64_t runs, std::int64_t step) {
+    progress.begin(static_cast<std::size_t>(step + 1), fmt::format("{} runs", runs));
+  };
+  auto report = bisect_program({context.ops, context.stages, device, bound->c, *path}, options);
+  progress.clear();
+  if (!report) return tl::unexpected(report.error());
+  const Bisected what{print_case(bound->c, context.stages), device.info(), *path};
+  print(request.json ? bisect_json(*report, what) : bisect_text(*report, what));
+  if (!request.out.empty()) {
+    if (auto written = write_findings(request.out, *report, what); !written)
+      return tl::unexpected(written.error());
+    if (!request.json) print(fmt::format("  written     {}\n", request.out));
+  }
+  using Kind = BisectReport::Kind;
+  return report->kind == Kind::not_finite || report->kind == Kind::out_of_contract ? contract_failed : passed;
+}
+
+/// `git bisect run` takes 125 for "this commit cannot be judged".
+constexpr int git_skip = 125;
+
+int run(const Context& context, const BisectRequest& request) {
+  const auto code = bisect(context, request);
+  if (code) return *code;
+  const int own = report(code.error());
+  return request.git && own != contract_failed ? git_skip : own;
+}
+
+}  // namespace
+
+void add_bisect_command(CLI::App& app, Context& context) {
+  auto request = std::make_shared<BisectRequest>();
+  CLI::App* command =
+      app.add_subcommand("bisect", "The first call that makes a NaN, an infinity or a wrong value, and why");
+  command->add_option("case", request->case_text, "The case, as `parity run` takes it")->required();
+  command
+      ->add_option("-d,--device", request->device,
+                   "An id (vulkan:0), a backend (vulkan) or a part of the name")
+      ->required();
+  command->add_option("-p,--path", request->path, "The kernel path; default: the first that is legal");
+  command->add_option("--steps", request->steps, "Runs with the state carried on; default: as the case says")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
+  command->add_option("--repeats", request->repeats, "Runs of the first step, whose bits are compared")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  command->add_flag("--scans-only", request->scans_only,
+                    "Look for NaN and Inf alone: finite results are not judged, nothing else is downloaded");
+  command
+      ->add_option("-i,--input", request->inputs,
+                   "A tensor of your own in place of a fill: NAME=FILE.npy or NAME=FILE.safetensors:TENSOR")
+      ->allow_extra_args(false);
+  command->add_option("--nan", request->nan, "A NaN in --input: search for who passes it on, or reject it")
+      ->check(CLI::IsMember({"reject", "allow"}))
+      ->capture_default_str();
+  command->add_flag("--validate", request->validate, "Vulkan: with the validation layer");
+  command->add_option("--timeout", request->timeout_seconds, "Seconds that one run may take on a device")
+      ->check(CLI::Range(0.001, 86400.0))
+      ->capture_default_str();
+  command->add_option("-o,--out", request->out,
+                      "Directory for bisect.json, growth.svg and producer.safetensors (its real inputs)");
+  command->add_flag("--json", request->json, "One JSON object on standard output, for programs");
+  command->add_flag("--git", request->git,
+                    "Exit codes for `git bisect run`: 0 good, 1 bad, 125 cannot be judged");
+  command->footer(
+      "The program runs on the device with a scan behind every call: counts of NaN and Inf, max |x| and a\n"
+      "hash, 256 bytes a result, are all that is downloaded at each step. The first call whose result is "
+      "not\n"
+      "finite is run again by its references on the device's own inputs: it is the producer where they have\n"
+      "a finite result or an operation of theirs makes the NaN of finite numbers; otherwise it only passes "
+      "on\n"
+      "what it was given. Finite results are judged at step 0, 1, 2, 4, ... and the last one, and a step "
+      "that\n"
+      "does not pass is searched by bisection from the state of the last one that did.\n"
+      "\n"
+      "Examples:\n"
+      "  parity bisect 'training_step batch=2 seq=8 width=16 steps=50' --device vulkan\n"
+      "  parity bisect 'gru_sequence steps=1000 batch=2 inputs=8 hidden=16 fill=overflow' -d cuda -o found\n"
+      "  parity bisect 'linear in=f16 out=f16' --input X=x.npy --input W=w.npy --device cuda\n"
+      "  git bisect run build/release/bin/parity bisect 'gru_cell ...' --device cpu --git\n"
+      "\n"
+      "Exit codes: 0 nothing is wrong (bits that vary and NaNs that the inputs hold are said); 1 a call is "
+      "to\n"
+      "blame, or the device failed; 2 bad usage or input; 3 the device is not here; 4 the path cannot run "
+      "the\n"
+      "case; 5 the harness failed. With --git 2 to 5 become 125.");
+  command->callback([request, &context] { context.exit_code = run(context, *request); });
+}
+
+}  // namespace parity::cli

@@ -1,0 +1,23 @@
+#pragma once
+#include <string>
+
+#include "harness/bisect/program_bisection.hpp"
+
+namespace parity::cli {
+
+/// What was bisected, for the texts below.
+struct Bisected {
+  std::string case_text;
+  const DeviceInfo& device;
+  std::string path;
+};
+
+/// For people: what is to blame, why, and what it cost to find out.
+std::string bisect_text(const BisectReport& report, const Bisected& what);
+/// The same as one JSON object.
+std::string bisect_json(const BisectReport& report, const Bisected& what);
+/// max |x| along the timesteps (of the last step) or the steps, a line for each kind of tensor that comes
+/// nearest to its format's limit, as SVG; empty where there is one place only.
+std::string growth_svg(const BisectReport& report, const Bisected& what);
+
+}  // namespace parity::cli
