@@ -58,6 +58,11 @@ Result<void> write_findings(const std::filesystem::path& directory, const Bisect
   return write_safetensors(directory / "producer.safetensors", report.producer->tensors);
 }
 
+int code_of(const BisectReport& report) {
+  using Kind = BisectReport::Kind;
+  return report.kind == Kind::not_finite || report.kind == Kind::out_of_contract ? contract_failed : passed;
+}
+
 Result<int> bisect(const Context& context, const BisectRequest& request) {
   const BackendSet set =
       load_backends(context.ops, {.validate = request.validate, .timeout_seconds = request.timeout_seconds},
@@ -101,15 +106,40 @@ Result<int> bisect(const Context& context, const BisectRequest& request) {
       return tl::unexpected(written.error());
     if (!request.json) print(fmt::format("  written     {}\n", request.out));
   }
-  using Kind = BisectReport::Kind;
-  return report->kind == Kind::not_finite || report->kind == Kind::out_of_contract ? contract_failed : passed;
+  return code_of(*report);
+}
+
+/// A folder of tensors that somebody's engine wrote.
+Result<int> bisect_folder(const Context& context, const BisectRequest& request) {
+  const auto trace = bisect_trace(context.ops, request.case_text);
+  if (!trace) return tl::unexpected(trace.error());
+  const std::string json = trace_json(*trace, request.case_text);
+  print(request.json ? json : trace_text(*trace, request.case_text));
+  if (!request.out.empty()) {
+    if (auto made = make_directory(request.out); !made) return tl::unexpected(made.error());
+    if (auto ok = write_file(std::filesystem::path(request.out) / "bisect.json", json); !ok)
+      return tl::unexpected(ok.error());
+    if (trace->report.producer)
+      if (auto ok = write_safetensors(std::filesystem::path(request.out) / "producer.safetensors",
+                                      trace->report.producer->tensors);
+          !ok)
+        return tl::unexpected(ok.error());
+  }
+  return code_of(trace->report);
 }
 
 /// `git bisect run` takes 125 for "this commit cannot be judged".
 constexpr int git_skip = 125;
 
 int run(const Context& context, const BisectRequest& request) {
-  const auto code = bisect(context, request);
+  std::error_code ignored;
+  const bool folder = std::filesystem::is_directory(request.case_text, ignored);
+  if (!folder && request.device.empty()) {
+    complain(fmt::format("--device is missing: '{}' is no folder of a trace, and a case runs on a device",
+                         request.case_text));
+    return request.git ? git_skip : bad_usage;
+  }
+  const auto code = folder ? bisect_folder(context, request) : bisect(context, request);
   if (code) return *code;
   const int own = report(code.error());
   return request.git && own != contract_failed ? git_skip : own;
@@ -121,7 +151,11 @@ void add_bisect_command(CLI::App& app, Context& context) {
   auto request = std::make_shared<BisectRequest>();
   CLI::App* command =
       app.add_subcommand("bisect", "The first call that makes a NaN, an infinity or a wrong value, and why");
-  command->add_option("case", request->case_text, "The case, as `parity run` takes it")->required();
+  command
+      ->add_option(
+          "what", request->case_text,
+          "A case, as `parity run` takes it, or a folder with a trace of your engine (docs/trace.md)")
+      ->required();
   command
       ->add_option("-d,--device", request->device,
                    "An id (vulkan:0), a backend (vulkan) or a part of the name")
@@ -165,6 +199,7 @@ void add_bisect_command(CLI::App& app, Context& context) {
       "  parity bisect 'training_step batch=2 seq=8 width=16 steps=50' --device vulkan\n"
       "  parity bisect 'gru_sequence steps=1000 batch=2 inputs=8 hidden=16 fill=overflow' -d cuda -o found\n"
       "  parity bisect 'linear in=f16 out=f16' --input X=x.npy --input W=w.npy --device cuda\n"
+      "  parity bisect trace/                       what your own engine wrote\n"
       "  git bisect run build/release/bin/parity bisect 'gru_cell ...' --device cpu --git\n"
       "\n"
       "Exit codes: 0 nothing is wrong (bits that vary and NaNs that the inputs hold are said); 1 a call is "

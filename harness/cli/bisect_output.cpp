@@ -43,6 +43,7 @@ std::vector<const Growth*> nearest_to_limit(const BisectReport& report) {
 }
 
 std::string place_text(const Producer& p) {
+  if (p.alone.empty()) return fmt::format("ops[{}]", p.call);  // of a trace
   std::string text = fmt::format("step {}", p.step);
   if (p.place.layer) text += fmt::format(", layer {}", *p.place.layer);
   if (p.place.timestep) text += fmt::format(", timestep {}", *p.place.timestep);
@@ -72,7 +73,8 @@ std::string producer_text(const Producer& p) {
     text +=
         fmt::format("  input       {} = '{}', {}: {}\n", input.port, input.tensor,
                     parity::name_of(input.dtype), is_float(input.dtype) ? scan_text(input.scan) : "indices");
-  return text + fmt::format("  alone       {}\n", p.alone);
+  if (!p.alone.empty()) text += fmt::format("  alone       {}\n", p.alone);
+  return text;
 }
 
 std::string growth_text(const BisectReport& report) {
@@ -196,6 +198,38 @@ std::string bisect_json(const BisectReport& report, const Bisected& what) {
             {"scan_bytes", report.cost.scan_bytes},
             {"seconds", report.cost.seconds}};
   if (report.producer) json["producer"] = json_of(*report.producer);
+  return json.dump() + "\n";
+}
+
+std::string trace_text(const TraceReport& trace, const std::string& folder) {
+  const BisectReport& report = trace.report;
+  std::string text = fmt::format("{}\n\n{}\n", folder, headline(report));
+  if (report.producer) text += producer_text(*report.producer);
+  if (report.passed_on_count > 0)
+    text += fmt::format("  after it    {} tensors are not finite: '{}'{}\n", report.passed_on_count,
+                        report.passed_on.front(), report.passed_on_count > 1 ? ", ..." : "");
+  for (const TracePattern& pattern : trace.patterns)
+    text += fmt::format("  odd         ops[{}] '{}': {}\n", pattern.op, pattern.tensor, pattern.what);
+  text += growth_text(report);
+  return text +
+         fmt::format(
+             "  looked at   {} tensors of {} ops, {} of them compared with their references, {}, {:.2f} s\n",
+             trace.tensors, report.calls, trace.judged, megabytes(report.cost.bytes_read),
+             report.cost.seconds);
+}
+
+std::string trace_json(const TraceReport& trace, const std::string& folder) {
+  Json json{{"trace", folder},
+            {"result", kind_name(trace.report.kind)},
+            {"ops", trace.report.calls},
+            {"tensors", trace.tensors},
+            {"judged", trace.judged},
+            {"passed_on", trace.report.passed_on_count},
+            {"bytes_read", trace.report.cost.bytes_read}};
+  if (trace.report.producer) json["producer"] = json_of(*trace.report.producer);
+  json["patterns"] = Json::array();
+  for (const TracePattern& pattern : trace.patterns)
+    json["patterns"].push_back({{"op", pattern.op}, {"tensor", pattern.tensor}, {"what", pattern.what}});
   return json.dump() + "\n";
 }
 

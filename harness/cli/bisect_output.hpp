@@ -1,7 +1,7 @@
 #pragma once
 #include <string>
 
-#include "harness/bisect/program_bisection.hpp"
+#include "harness/bisect/trace_bisection.hpp"
 
 namespace parity::cli {
 
@@ -16,6 +16,9 @@ struct Bisected {
 std::string bisect_text(const BisectReport& report, const Bisected& what);
 /// The same as one JSON object.
 std::string bisect_json(const BisectReport& report, const Bisected& what);
+/// The same for a folder of tensors.
+std::string trace_text(const TraceReport& report, const std::string& folder);
+std::string trace_json(const TraceReport& report, const std::string& folder);
 /// max |x| along the timesteps (of the last step) or the steps, a line for each kind of tensor that comes
 /// nearest to its format's limit, as SVG; empty where there is one place only.
 std::string growth_svg(const BisectReport& report, const Bisected& what);

@@ -5,22 +5,10 @@
 
 #include "harness/cli/commands.hpp"
 #include "harness/cli/user_inputs.hpp"
+#include "harness/ladder/kernel_claim.hpp"
 #include "harness/ladder/record.hpp"
 
 namespace parity::cli {
-
-/// What is known of the kernel that made a tensor elsewhere.
-struct KernelClaim {
-  DType accumulate = DType::f32;
-  std::string model = "unknown";  ///< one of claim_models()
-};
-/// "unknown", "fma", "separate", "pairwise", "tensor-core".
-const std::vector<std::string>& claim_models();
-
-/// The arithmetic a claim stands for. Unknown: any order, and for 16-bit inputs a tensor core's truncating
-/// adder too. Functions as the CUDA C++ Programming Guide bounds them: exp and tanh 2 ULP; sigmoid as 1 / (1
-/// + exp(-x)), exp with 2, an addition and a division with half an ULP each: 3.
-ArithmeticModel claimed_model(const KernelClaim& claim, DType input, DType store);
 
 /// Judges `got` as the result of an op whose inputs are known: the full contract, as `parity run` derives it.
 /// `case_text` is a stage with its settings ("gemm tb=t"); with a definite model the bits are replayed too.

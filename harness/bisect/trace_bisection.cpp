@@ -1,0 +1,282 @@
+#include "harness/bisect/trace_bisection.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "harness/base/nearest.hpp"
+#include "harness/bisect/tensor_patterns.hpp"
+#include "harness/ladder/call_judge.hpp"
+#include "harness/ladder/kernel_claim.hpp"
+#include "harness/tensor/safetensors.hpp"
+
+namespace parity {
+namespace {
+
+constexpr std::size_t most_trace_names = 32;
+
+/// One op of the trace with its tensors.
+struct LoadedOp {
+  std::size_t index = 0;
+  const TraceOp* trace = nullptr;
+  const Op* op = nullptr;                         ///< null: its kind is not said
+  std::map<std::string, Tensor> inputs, outputs;  ///< by port
+
+  std::string title() const {
+    return trace->name.empty() || trace->name == trace->kind
+               ? fmt::format("ops[{}] {}", index, trace->kind)
+               : fmt::format("ops[{}] '{}'", index, trace->name);
+  }
+};
+
+class TraceSearch {
+ public:
+  TraceSearch(const OpTable& ops, std::filesystem::path folder) : ops_(ops), folder_(std::move(folder)) {}
+
+  Result<TraceReport> run(const TraceManifest& manifest);
+
+ private:
+  Result<LoadedOp> load(std::size_t index, const TraceOp& op) const;
+  Result<std::map<std::string, Tensor>> read(
+      const LoadedOp& op, const std::vector<std::pair<std::string, std::string>>& ports) const;
+  void look_at(const LoadedOp& op);
+  Result<void> judge_op(const LoadedOp& op);
+  Result<void> judge_output(const LoadedOp& op, const PortTensors& inputs, std::size_t port,
+                            const Tensor& got);
+  void blame(const LoadedOp& op, const std::string& port, const ExaminedCall& examined);
+
+  const OpTable& ops_;
+  std::filesystem::path folder_;
+  CopyFinder copies_;
+  TraceReport result_;
+};
+
+/// "x.npy" and "w.safetensors:layer" are relative to the folder.
+Result<std::map<std::string, Tensor>> TraceSearch::read(
+    const LoadedOp& op, const std::vector<std::pair<std::string, std::string>>& ports) const {
+  std::map<std::string, Tensor> tensors;
+  for (const auto& [port, source] : ports) {
+    auto tensor = read_tensor((folder_ / source).string());
+    if (!tensor)
+      return fail(tensor.error().kind, fmt::format("{}, {}: {}", op.title(), port.empty() ? "tensor" : port,
+                                                   tensor.error().message));
+    tensors.emplace(port, *std::move(tensor));
+  }
+  return tensors;
+}
+
+Result<LoadedOp> TraceSearch::load(std::size_t index, const TraceOp& op) const {
+  LoadedOp loaded{index, &op, nullptr, {}, {}};
+  if (!op.kind.empty()) {
+    loaded.op = ops_.find(op.kind);
+    if (loaded.op == nullptr) {
+      std::vector<std::string_view> names;
+      for (const auto& known : ops_.all()) names.push_back(known->name());
+      return bad_input(
+          fmt::format("{}: no op is called '{}'{}; docs/operations.md lists them; leave \"op\" out to "
+                      "have its tensors looked at only",
+                      loaded.title(), op.kind, suggestion(op.kind, names)));
+    }
+  }
+  auto inputs = read(loaded, op.inputs);
+  if (!inputs) return tl::unexpected(inputs.error());
+  auto outputs = read(loaded, op.outputs);
+  if (!outputs) return tl::unexpected(outputs.error());
+  loaded.inputs = *std::move(inputs);
+  loaded.outputs = *std::move(outputs);
+  return loaded;
+}
+
+void TraceSearch::blame(const LoadedOp& loaded, const std::string& port, const ExaminedCall& examined) {
+  const Tensor& got = loaded.outputs.at(port);
+  Producer p;
+  p.call = loaded.index;
+  p.op = loaded.trace->name.empty() ? "tensor" : loaded.trace->name;
+  p.path = loaded.op != nullptr ? std::string(loaded.op->name()) : "an op whose kind is not said";
+  p.precision =
+      fmt::format("{} accumulated, {} stored", name_of(loaded.trace->accumulate), name_of(got.dtype()));
+  p.port = port;
+  for (const auto& [name, source] : loaded.trace->outputs)
+    if (name == port) p.tensor = source;
+  std::int64_t rest = examined.element;
+  p.index.resize(got.shape().size());
+  for (std::size_t d = got.shape().size(); d-- > 0; rest /= std::max<std::int64_t>(got.shape()[d], 1))
+    p.index[d] = rest % std::max<std::int64_t>(got.shape()[d], 1);
+  p.elements = got.elements();
+  p.examined = examined;
+  p.attributes = loaded.trace->attributes;
+  for (const auto& [name, source] : loaded.trace->inputs) {
+    const Tensor& tensor = loaded.inputs.at(name);
+    p.inputs.push_back(
+        {name, source, tensor.dtype(), is_float(tensor.dtype()) ? scan_tensor(tensor) : TensorScan{}});
+    p.tensors.emplace(name, tensor);
+  }
+  p.tensors.emplace("got:" + port, got);
+  result_.report.producer = std::move(p);
+  result_.report.kind = examined.cause.kind == CauseKind::wrong_value ? BisectReport::Kind::out_of_contract
+                                                                      : BisectReport::Kind::not_finite;
+}
+
+/// Scans, patterns, growth; and without a kind the first output that is not finite.
+void TraceSearch::look_at(const LoadedOp& loaded) {
+  const bool finite_inputs = std::ranges::all_of(loaded.inputs, [](const auto& entry) {
+    return !is_float(entry.second.dtype()) || scan_tensor(entry.second).nonfinite() == 0;
+  });
+  for (const auto& [port, source] : loaded.trace->outputs) {
+    const Tensor& tensor = loaded.outputs.at(port);
+    ++result_.tensors;
+    result_.report.cost.bytes_read += static_cast<std::int64_t>(tensor.bytes().size());
+    if (!is_float(tensor.dtype())) continue;
+    const TensorScan scan = scan_tensor(tensor);
+    result_.report.growth.push_back(
+        {source, {}, tensor.dtype(), {{0, static_cast<std::int64_t>(loaded.index), scan.largest}}});
+    for (std::string& what : suspicious_patterns(tensor))
+      result_.patterns.push_back({loaded.index, source, std::move(what)});
+    if (const std::string other = copies_.copy_of(source, tensor, scan); !other.empty())
+      result_.patterns.push_back(
+          {loaded.index, source, fmt::format("the same bits as '{}' before it", other)});
+    if (scan.nonfinite() == 0) continue;
+    if (result_.report.producer) {
+      ++result_.report.passed_on_count;
+      if (result_.report.passed_on.size() < most_trace_names) result_.report.passed_on.push_back(source);
+      continue;
+    }
+    if (loaded.op != nullptr || !finite_inputs) continue;
+    ExaminedCall examined;
+    examined.producer = true;
+    examined.element = scan.first_nonfinite;
+    examined.elements = scan.nonfinite();
+    examined.got = tensor.value(scan.first_nonfinite);
+    examined.got_bits = tensor.bits(scan.first_nonfinite);
+    examined.exact = std::nan("");
+    examined.cause = {
+        CauseKind::kernel,
+        loaded.trace->inputs.empty()
+            ? std::string("the first tensor in order that is not finite; what made it is not said")
+            : std::string("its inputs are finite; say its \"op\" to have it compared")};
+    blame(loaded, port, examined);
+  }
+}
+
+Result<void> TraceSearch::judge_output(const LoadedOp& loaded, const PortTensors& inputs, std::size_t port,
+                                       const Tensor& got) {
+  const std::string name(loaded.op->outputs()[port].name);
+  const CallResult call{loaded.op, &loaded.trace->attributes, inputs, port, &got};
+  DType input = got.dtype();
+  for (const Tensor* t : inputs)
+    if (t != nullptr && is_float(t->dtype())) {
+      input = t->dtype();
+      break;
+    }
+  Implementation implementation;
+  implementation.op = loaded.op->name();
+  implementation.input = input;
+  implementation.accumulate = loaded.trace->accumulate;
+  implementation.contract =
+      claimed_model({loaded.trace->accumulate, loaded.trace->arithmetic}, input, got.dtype());
+  if (implementation.contract.accumulation) implementation.replays = {implementation.contract};
+  if (scan_tensor(got).nonfinite() > 0) {
+    const auto examined = examine_nonfinite(call, implementation);
+    if (!examined) return tl::unexpected(examined.error());
+    if (examined->producer) blame(loaded, name, *examined);
+    return {};
+  }
+  auto want = loaded.op->evaluate(*make_tracked_arithmetic(implementation.contract), loaded.trace->attributes,
+                                  inputs);
+  if (!want) return tl::unexpected(want.error());
+  ReplayResult bits;
+  if (implementation.contract.accumulation) {
+    auto replayed = replay(call, implementation.contract, {});
+    if (!replayed) return tl::unexpected(replayed.error());
+    bits = *std::move(replayed);
+  }
+  const std::vector<ArithmeticModel> chains = plain_chains(implementation.contract);
+  const Judgement judgement =
+      judge(got, (*want)[port], derive_contract(implementation.contract, got.dtype(), false), bits,
+            [&](const std::vector<std::int64_t>& elements) {
+              return replay_single_elements(call, chains, elements);
+            });
+  if (judgement.verdict == Verdict::pass || judgement.verdict == Verdict::untrusted) return {};
+  ExaminedCall examined;
+  examined.producer = true;
+  examined.elements = judgement.statistics.outside_spread;
+  examined.cause = {CauseKind::wrong_value, judgement.reasons.front()};
+  if (!judgement.statistics.worst.empty()) {
+    const WorstElement& worst = judgement.statistics.worst.front();
+    examined.element = worst.index, examined.got = worst.got, examined.got_bits = worst.got_bits;
+    examined.exact = worst.want, examined.hard = worst.bound;
+  }
+  blame(loaded, name, examined);
+  return {};
+}
+
+/// The op against its references, on the engine's own inputs.
+Result<void> TraceSearch::judge_op(const LoadedOp& loaded) {
+  PortTensors inputs;
+  std::vector<std::optional<Shape>> shapes;
+  for (const Port& port : loaded.op->inputs()) {
+    const auto found = loaded.inputs.find(std::string(port.name));
+    if (found == loaded.inputs.end() && !port.optional)
+      return bad_input(
+          fmt::format("{}: {} needs its input {}", loaded.title(), loaded.op->name(), port.name));
+    inputs.push_back(found == loaded.inputs.end() ? nullptr : &found->second);
+    shapes.push_back(found == loaded.inputs.end() ? std::nullopt
+                                                  : std::optional<Shape>(found->second.shape()));
+  }
+  const auto known = [&](const std::string& name, std::span<const Port> ports) {
+    return std::ranges::any_of(ports, [&](const Port& p) { return p.name == name; });
+  };
+  for (const auto& [port, tensor] : loaded.inputs)
+    if (!known(port, loaded.op->inputs()))
+      return bad_input(fmt::format("{}: {} has no input '{}'", loaded.title(), loaded.op->name(), port));
+  for (const auto& [port, tensor] : loaded.outputs)
+    if (!known(port, loaded.op->outputs()))
+      return bad_input(fmt::format("{}: {} has no output '{}'", loaded.title(), loaded.op->name(), port));
+  auto inferred = loaded.op->infer(loaded.trace->attributes, shapes);
+  if (!inferred)
+    return fail(inferred.error().kind, fmt::format("{}: {}", loaded.title(), inferred.error().message));
+  ++result_.judged;
+  for (std::size_t port = 0; port < loaded.op->outputs().size() && !result_.report.producer; ++port) {
+    const auto got = loaded.outputs.find(std::string(loaded.op->outputs()[port].name));
+    if (got == loaded.outputs.end()) continue;
+    if (got->second.shape() != (*inferred)[port])
+      return bad_input(fmt::format("{}: output {} has shape {}; of these inputs it is {}", loaded.title(),
+                                   got->first, to_string(got->second.shape()), to_string((*inferred)[port])));
+    if (auto ok = judge_output(loaded, inputs, port, got->second); !ok)
+      return fail(ok.error().kind, fmt::format("{}: {}", loaded.title(), ok.error().message));
+  }
+  return {};
+}
+
+Result<TraceReport> TraceSearch::run(const TraceManifest& manifest) {
+  const auto start = std::chrono::steady_clock::now();
+  for (std::size_t i = 0; i < manifest.ops.size(); ++i) {
+    auto loaded = load(i, manifest.ops[i]);
+    if (!loaded) return tl::unexpected(loaded.error());
+    if (loaded->op != nullptr && !result_.report.producer)
+      if (auto ok = judge_op(*loaded); !ok) return tl::unexpected(ok.error());
+    const bool blamed_here = result_.report.producer && result_.report.producer->call == i;
+    look_at(*loaded);
+    // What the producer itself left is not passed on.
+    if (blamed_here && result_.report.passed_on_count > 0)
+      --result_.report.passed_on_count, result_.report.passed_on.pop_back();
+  }
+  result_.report.calls = static_cast<std::int64_t>(manifest.ops.size());
+  result_.report.steps = 1;
+  result_.report.cost.seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return std::move(result_);
+}
+
+}  // namespace
+
+Result<TraceReport> bisect_trace(const OpTable& ops, const std::filesystem::path& folder) {
+  auto manifest = read_trace_manifest(folder);
+  if (!manifest) return tl::unexpected(manifest.error());
+  return TraceSearch(ops, folder).run(*manifest);
+}
+
+}  // namespace parity
