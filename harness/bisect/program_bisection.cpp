@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cmath>
 #include <set>
+#include <utility>
 
 #include "harness/bisect/trace_session.hpp"
 #include "harness/ladder/call_judge.hpp"
@@ -61,7 +62,9 @@ class Search {
   Done find_nonfinite(const std::vector<TensorScan>& scans);
   Result<void> blame(const TracePoint& point, const ExaminedCall& examined,
                      const std::map<TensorId, Tensor>& tensors);
-  Done judge_step();
+  /// Judges the calls [0, end) of the step that ran, until one is outside its contract: the producer.
+  Done judge_step(std::size_t end);
+  Result<void> look_before();
   Done search_between(std::int64_t good, const std::map<TensorId, Tensor>& states, std::int64_t bad);
   Result<std::string> run_alone(const TracePoint& point, const std::map<TensorId, Tensor>& tensors);
 
@@ -199,11 +202,10 @@ Search::Done Search::find_nonfinite(const std::vector<TensorScan>& scans) {
   return any;
 }
 
-/// Judges every call of the step that ran, until one is outside its contract.
-Search::Done Search::judge_step() {
+Search::Done Search::judge_step(std::size_t end) {
   report_.judged_steps.push_back(session_.step());
   const Stage& stage = *target_.stages.find(target_.c.stage);
-  for (std::size_t index = 0; index < program().calls.size(); ++index) {
+  for (std::size_t index = 0; index < end; ++index) {
     const OpCall& op_call = program().calls[index];
     auto tensors = session_.tensors(ids_of(op_call));
     if (!tensors) return tl::unexpected(tensors.error());
@@ -239,6 +241,18 @@ Search::Done Search::judge_step() {
   return false;
 }
 
+/// A NaN may be the end of something that began finite.
+Result<void> Search::look_before() {
+  if (!options_.judge || !report_.producer || report_.kind != BisectReport::Kind::not_finite) return {};
+  Producer found = *std::exchange(report_.producer, std::nullopt);
+  const auto wrong = judge_step(found.call);
+  if (!wrong) return tl::unexpected(wrong.error());
+  if (*wrong) report_.before = std::exchange(report_.producer, std::nullopt);
+  report_.producer = std::move(found);
+  report_.kind = BisectReport::Kind::not_finite;
+  return {};
+}
+
 /// The first step after `good` that does not pass, given that `bad` does not.
 Search::Done Search::search_between(std::int64_t good, const std::map<TensorId, Tensor>& states,
                                     std::int64_t bad) {
@@ -252,7 +266,7 @@ Search::Done Search::search_between(std::int64_t good, const std::map<TensorId, 
       if (session_.step() == middle) break;
       if (auto ok = session_.advance(); !ok) return tl::unexpected(ok.error());
     }
-    const auto fails = judge_step();
+    const auto fails = judge_step(program().calls.size());
     if (!fails) return fails;
     if (*fails) {
       bad = middle;
@@ -289,10 +303,13 @@ Result<BisectReport> Search::run() {
     note_growth(*scans);
     const auto bad = find_nonfinite(*scans);
     if (!bad) return tl::unexpected(bad.error());
-    if (*bad) return finish();
+    if (*bad) {
+      if (auto ok = look_before(); !ok) return tl::unexpected(ok.error());
+      return finish();
+    }
     const bool last = step + 1 >= report_.steps;
     if (options_.judge && (last || std::has_single_bit(static_cast<std::uint64_t>(step)) || step == 0)) {
-      const auto wrong = judge_step();
+      const auto wrong = judge_step(program().calls.size());
       if (!wrong) return tl::unexpected(wrong.error());
       if (*wrong) {
         if (good >= 0)

@@ -82,6 +82,9 @@ struct BisectReport {
   } kind = Kind::healthy;
   std::int64_t steps = 0, calls = 0, timesteps = 0;
   std::optional<Producer> producer;
+  /// not_finite: the first call of that step, before the producer, whose finite result is outside its
+  /// contract: where it may have begun.
+  std::optional<Producer> before;
   std::vector<std::string> given;      ///< inputs that hold NaN or Inf from the start
   std::vector<std::string> passed_on;  ///< tensors that only carry it on, in order, at most 32
   std::int64_t passed_on_count = 0;

@@ -43,6 +43,7 @@ class TraceSearch {
   Result<std::map<std::string, Tensor>> read(
       const LoadedOp& op, const std::vector<std::pair<std::string, std::string>>& ports) const;
   void look_at(const LoadedOp& op);
+  void note_growth(std::size_t index, DType dtype, float largest);
   Result<void> judge_op(const LoadedOp& op);
   Result<void> judge_output(const LoadedOp& op, const PortTensors& inputs, std::size_t port,
                             const Tensor& got);
@@ -120,6 +121,17 @@ void TraceSearch::blame(const LoadedOp& loaded, const std::string& port, const E
                                                                       : BisectReport::Kind::not_finite;
 }
 
+/// One line a type of element, along the ops.
+void TraceSearch::note_growth(std::size_t index, DType dtype, float largest) {
+  std::vector<Growth>& growth = result_.report.growth;
+  auto found = std::ranges::find(growth, dtype, &Growth::dtype);
+  if (found == growth.end()) {
+    growth.push_back({fmt::format("{} results", name_of(dtype)), {}, dtype, {}});
+    found = growth.end() - 1;
+  }
+  found->points.push_back({0, static_cast<std::int64_t>(index), largest});
+}
+
 /// Scans, patterns, growth; and without a kind the first output that is not finite.
 void TraceSearch::look_at(const LoadedOp& loaded) {
   const bool finite_inputs = std::ranges::all_of(loaded.inputs, [](const auto& entry) {
@@ -131,8 +143,7 @@ void TraceSearch::look_at(const LoadedOp& loaded) {
     result_.report.cost.bytes_read += static_cast<std::int64_t>(tensor.bytes().size());
     if (!is_float(tensor.dtype())) continue;
     const TensorScan scan = scan_tensor(tensor);
-    result_.report.growth.push_back(
-        {source, {}, tensor.dtype(), {{0, static_cast<std::int64_t>(loaded.index), scan.largest}}});
+    note_growth(loaded.index, tensor.dtype(), scan.largest);
     for (std::string& what : suspicious_patterns(tensor))
       result_.patterns.push_back({loaded.index, source, std::move(what)});
     if (const std::string other = copies_.copy_of(source, tensor, scan); !other.empty())

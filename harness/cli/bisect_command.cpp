@@ -156,10 +156,8 @@ void add_bisect_command(CLI::App& app, Context& context) {
           "what", request->case_text,
           "A case, as `parity run` takes it, or a folder with a trace of your engine (docs/trace.md)")
       ->required();
-  command
-      ->add_option("-d,--device", request->device,
-                   "An id (vulkan:0), a backend (vulkan) or a part of the name")
-      ->required();
+  command->add_option("-d,--device", request->device,
+                      "Of a case: an id (vulkan:0), a backend (vulkan) or a part of the name");
   command->add_option("-p,--path", request->path, "The kernel path; default: the first that is legal");
   command->add_option("--steps", request->steps, "Runs with the state carried on; default: as the case says")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));

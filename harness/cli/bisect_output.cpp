@@ -156,6 +156,11 @@ std::string bisect_text(const BisectReport& report, const Bisected& what) {
   std::string text = fmt::format("{}\n{} {}, path {}\n\n{}\n", what.case_text, what.device.id,
                                  what.device.name, what.path, headline(report));
   if (report.producer) text += producer_text(*report.producer);
+  if (report.before)
+    text +=
+        fmt::format("  before it   call {}: {} on {}, {}: '{}' is finite and wrong: {}\n",
+                    report.before->call, report.before->op, report.before->path, place_text(*report.before),
+                    report.before->tensor, report.before->examined.cause.evidence);
   if (!report.given.empty())
     text += fmt::format("  given       not finite from the start: '{}'\n", fmt::join(report.given, "', '"));
   if (report.passed_on_count > 0) {
@@ -198,6 +203,7 @@ std::string bisect_json(const BisectReport& report, const Bisected& what) {
             {"scan_bytes", report.cost.scan_bytes},
             {"seconds", report.cost.seconds}};
   if (report.producer) json["producer"] = json_of(*report.producer);
+  if (report.before) json["before"] = json_of(*report.before);
   return json.dump() + "\n";
 }
 
