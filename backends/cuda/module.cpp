@@ -9,6 +9,8 @@ __attribute__((visibility("default"))) const char* parity_backend_abi() {
 
 __attribute__((visibility("default"))) parity::Backend* parity_backend_create(
     const parity::BackendOptions* options) {
-  return parity::make_cuda_backend(options != nullptr ? *options : parity::BackendOptions{}).release();
+  const parity::BackendOptions chosen = options != nullptr ? *options : parity::BackendOptions{};
+  if (!chosen.fault.empty()) return nullptr;  // healthy kernels only
+  return parity::make_cuda_backend(chosen).release();
 }
 }

@@ -10,11 +10,12 @@ constexpr VkDeviceSize staging_bytes = VkDeviceSize{16} << 20;
 
 Result<std::shared_ptr<LogicalDevice>> LogicalDevice::create(std::shared_ptr<Instance> instance,
                                                              VkPhysicalDevice physical, const Capabilities& c,
-                                                             double timeout_seconds) {
+                                                             double timeout_seconds, ShaderSource shaders) {
   std::shared_ptr<LogicalDevice> self(new LogicalDevice);
   self->instance_ = std::move(instance);
   self->capabilities_ = c;
   self->timeout_seconds_ = timeout_seconds;
+  self->shaders_ = std::move(shaders);
 
   // Features found are switched on; what a structure does not list stays off.
   std::vector<const char*> extensions;

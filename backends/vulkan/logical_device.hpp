@@ -16,7 +16,8 @@ class LogicalDevice : public std::enable_shared_from_this<LogicalDevice> {
   static Result<std::shared_ptr<LogicalDevice>> create(std::shared_ptr<Instance> instance,
                                                        VkPhysicalDevice physical,
                                                        const Capabilities& capabilities,
-                                                       double timeout_seconds);
+                                                       double timeout_seconds,
+                                                       ShaderSource shaders = spirv_of);
   ~LogicalDevice();
   LogicalDevice(const LogicalDevice&) = delete;
   LogicalDevice& operator=(const LogicalDevice&) = delete;
@@ -69,6 +70,7 @@ class LogicalDevice : public std::enable_shared_from_this<LogicalDevice> {
   std::vector<Layout> layouts_;
   std::vector<std::pair<PipelineRequest, Pipeline>> pipelines_;
   double timeout_seconds_ = 60;
+  ShaderSource shaders_;
   bool hung_ = false, lost_ = false;
 };
 

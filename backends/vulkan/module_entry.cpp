@@ -9,6 +9,8 @@ __attribute__((visibility("default"))) const char* parity_backend_abi() {
 
 __attribute__((visibility("default"))) parity::Backend* parity_backend_create(
     const parity::BackendOptions* options) {
-  return parity::vulkan::make_vulkan_backend(options ? *options : parity::BackendOptions{}).release();
+  const parity::BackendOptions chosen = options != nullptr ? *options : parity::BackendOptions{};
+  if (!chosen.fault.empty()) return nullptr;  // healthy kernels only
+  return parity::vulkan::make_vulkan_backend(chosen).release();
 }
 }

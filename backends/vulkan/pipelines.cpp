@@ -44,7 +44,7 @@ Result<LogicalDevice::Pipeline> LogicalDevice::pipeline(const PipelineRequest& r
     if (known == request) return made;
   auto layouts = layout(request.bindings);
   if (!layouts) return tl::unexpected(layouts.error());
-  auto words = make_variant(spirv_of(request.shader), request.modes, request.bfloat16);
+  auto words = make_variant(shaders_(request.shader), request.modes, request.bfloat16);
   if (!words) return tl::unexpected(words.error());
 
   VkShaderModuleCreateInfo module_info{};

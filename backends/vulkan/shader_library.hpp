@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <span>
 
 namespace parity::vulkan {
@@ -34,5 +35,8 @@ enum class Shader : std::uint8_t {
 
 /// SPIR-V words of a shader, checked by spirv-val when they were built.
 std::span<const std::uint32_t> spirv_of(Shader shader);
+
+/// Where a device takes its shaders from: spirv_of, or faulty ones for some.
+using ShaderSource = std::function<std::span<const std::uint32_t>(Shader)>;
 
 }  // namespace parity::vulkan

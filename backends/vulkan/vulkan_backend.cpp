@@ -29,12 +29,13 @@ std::vector<std::unique_ptr<const KernelFamily>> make_families() {
 class VulkanDevice final : public Device {
  public:
   VulkanDevice(std::shared_ptr<Instance> instance, VkPhysicalDevice physical, Capabilities capabilities,
-               std::size_t index, double timeout_seconds)
+               std::size_t index, double timeout_seconds, ShaderSource shaders)
       : instance_(std::move(instance)),
         physical_(physical),
         capabilities_(std::move(capabilities)),
         info_(describe(capabilities_, index)),
         timeout_seconds_(timeout_seconds),
+        shaders_(std::move(shaders)),
         families_(make_families()) {
     for (std::size_t f = 0; f < families_.size(); ++f) {
       for (Implementation& implementation : families_[f]->implementations(capabilities_)) {
@@ -103,7 +104,7 @@ class VulkanDevice final : public Device {
   /// Created when first needed, and again after the last one died.
   Result<std::shared_ptr<LogicalDevice>> logical_device() {
     if (logical_ && !logical_->dead()) return logical_;
-    auto created = LogicalDevice::create(instance_, physical_, capabilities_, timeout_seconds_);
+    auto created = LogicalDevice::create(instance_, physical_, capabilities_, timeout_seconds_, shaders_);
     if (created) logical_ = *created;
     return created;
   }
@@ -113,6 +114,7 @@ class VulkanDevice final : public Device {
   Capabilities capabilities_;
   DeviceInfo info_;
   double timeout_seconds_;
+  ShaderSource shaders_;
   std::vector<std::unique_ptr<const KernelFamily>> families_;
   std::vector<Implementation> implementations_;
   std::vector<std::size_t> family_of_;
@@ -121,7 +123,8 @@ class VulkanDevice final : public Device {
 
 class VulkanBackend final : public Backend {
  public:
-  explicit VulkanBackend(const BackendOptions& options) : options_(options) {}
+  VulkanBackend(const BackendOptions& options, ShaderSource shaders)
+      : options_(options), shaders_(std::move(shaders)) {}
   std::string_view name() const override { return "vulkan"; }
 
   Result<std::vector<std::unique_ptr<Device>>> devices() override {
@@ -134,7 +137,7 @@ class VulkanBackend final : public Backend {
       auto capabilities = query_capabilities(**instance, (*physical)[i]);
       if (!capabilities) return tl::unexpected(capabilities.error());
       devices.push_back(std::make_unique<VulkanDevice>(*instance, (*physical)[i], std::move(*capabilities), i,
-                                                       options_.timeout_seconds));
+                                                       options_.timeout_seconds, shaders_));
     }
     if (auto ok = (*instance)->messages().take(); !ok) return tl::unexpected(ok.error());
     return devices;
@@ -142,12 +145,13 @@ class VulkanBackend final : public Backend {
 
  private:
   BackendOptions options_;
+  ShaderSource shaders_;
 };
 
 }  // namespace
 
-std::unique_ptr<Backend> make_vulkan_backend(const BackendOptions& options) {
-  return std::make_unique<VulkanBackend>(options);
+std::unique_ptr<Backend> make_vulkan_backend(const BackendOptions& options, ShaderSource shaders) {
+  return std::make_unique<VulkanBackend>(options, std::move(shaders));
 }
 
 }  // namespace parity::vulkan

@@ -130,6 +130,15 @@ BackendSet load_backends(const OpTable& ops, const BackendOptions& options, cons
   return set;
 }
 
+Result<std::unique_ptr<Backend>> load_faulty_backend(std::string_view name, const BackendOptions& options,
+                                                     const fs::path& directory) {
+  const fs::path file = directory / fmt::format("libparity_{}_faulty.so", name);
+  std::error_code error;
+  if (!fs::exists(file, error))
+    return fail(ErrorKind::unsupported, fmt::format("{} was not built", file.string()));
+  return load_module(file, options);
+}
+
 std::vector<std::string> backends_for(const std::vector<std::string>& choices) {
   std::vector<std::string> names;
   for (const std::string& choice : choices) {

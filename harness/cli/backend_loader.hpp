@@ -33,6 +33,10 @@ std::filesystem::path backend_directory(const std::filesystem::path& executable)
 BackendSet load_backends(const OpTable& ops, const BackendOptions& options,
                          const std::filesystem::path& directory, const std::vector<std::string>& only = {});
 
+/// The module of a backend ("vulkan", "cuda") whose kernels can be made faulty, with options.fault planted.
+Result<std::unique_ptr<Backend>> load_faulty_backend(std::string_view name, const BackendOptions& options,
+                                                     const std::filesystem::path& directory);
+
 /// The backend names that device choices ("vulkan", "cuda:0", "H200") need; empty: all of them.
 std::vector<std::string> backends_for(const std::vector<std::string>& choices);
 

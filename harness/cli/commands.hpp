@@ -28,5 +28,6 @@ void add_bisect_command(CLI::App& app, Context& context);
 void add_compare_command(CLI::App& app, Context& context);
 void add_report_command(CLI::App& app, Context& context);
 void add_bench_command(CLI::App& app, Context& context);
+void add_faults_command(CLI::App& app, Context& context);
 
 }  // namespace parity::cli

@@ -52,6 +52,7 @@ int run(int argc, char** argv) {
   add_compare_command(app, context);
   add_report_command(app, context);
   add_bench_command(app, context);
+  add_faults_command(app, context);
   app.failure_message([](const CLI::App*, const CLI::Error& error) {
     return fmt::format("parity: {}\nparity: `parity --help` and `parity COMMAND --help` show what there is\n",
                        error.what());

@@ -124,13 +124,16 @@ class Backend {
 struct BackendOptions {
   bool validate = false;  ///< Vulkan: validation layer with synchronization validation; messages are errors
   double timeout_seconds = 60;  ///< of one run on the device; beyond it the session is dead (timed_out)
+  /// A fault of the catalogue to plant (`parity faults`). Only modules made for that take one; others give no
+  /// backend.
+  std::string fault = {};
 };
 
 // What a loadable backend module exports, with C linkage:
 //   const char* parity_backend_abi();            must equal backend_abi, else the module is refused
 //   parity::Backend* parity_backend_create(const parity::BackendOptions*);    owned by the caller, destroyed
 //                                                before the module is unloaded
-inline constexpr const char* backend_abi = "parity-backend-1 " __VERSION__;
+inline constexpr const char* backend_abi = "parity-backend-2 " __VERSION__;
 
 /// Common part of Device::supports for a call: op, input, accumulate and store dtypes against the
 /// implementation's; not_applicable with the reason when they differ.

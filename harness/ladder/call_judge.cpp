@@ -111,6 +111,7 @@ Result<std::vector<OutputRecord>> judge_call(const FinishedCall& call, Confirmat
                              [&](const std::vector<std::int64_t>& elements) {
                                return replay_single_elements(result, models, elements);
                              });
+    if (call.on_output != nullptr && *call.on_output) (*call.on_output)(record, got, (*want)[output]);
     records.push_back(std::move(record));
   }
   if (reference != nullptr) *reference = *std::move(want);

@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <map>
 #include <vector>
 
@@ -7,6 +8,9 @@
 #include "harness/ladder/replay.hpp"
 
 namespace parity {
+
+/// Told of an output once it is judged: what was made of it, the device's result, the tracked reference.
+using ObserveOutput = std::function<void(const OutputRecord&, const Tensor& got, const Value& want)>;
 
 /// One call of a program that ran: the device's own inputs and results.
 struct FinishedCall {
@@ -19,6 +23,7 @@ struct FinishedCall {
   bool exact = false;                                   ///< the case's contract is the bits
   std::uint64_t seed = 1;
   double replay_operations = most_replay_operations;  ///< replay all elements up to here, else a sample
+  const ObserveOutput* on_output = nullptr;
 };
 
 // What judging a part of a result shares with judging all of it (sampled_judge.hpp).

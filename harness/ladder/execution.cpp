@@ -96,10 +96,23 @@ Result<void> Execution::read(RunResult& run, ReadBack what) {
   return {};
 }
 
-Result<void> Execution::advance(const std::map<TensorId, Tensor>& inputs) {
-  if (auto ok = session_->advance(); !ok) return ok;
+Result<std::vector<std::string>> Execution::advance(const std::map<TensorId, Tensor>& inputs) {
+  std::vector<std::uint64_t> left;
+  for (const Carry& carry : program_.carries) {
+    const auto from = session_->read(carry.from);
+    if (!from) return tl::unexpected(from.error());
+    left.push_back(content_hash(*from));
+  }
+  if (auto ok = session_->advance(); !ok) return tl::unexpected(ok.error());
+  std::vector<std::string> lost;
+  for (std::size_t i = 0; i < program_.carries.size(); ++i) {
+    const auto to = session_->read(program_.carries[i].to);
+    if (!to) return tl::unexpected(to.error());
+    if (content_hash(*to) != left[i]) lost.push_back(program_.spec(program_.carries[i].to).name);
+  }
   advanced_ = true;
-  return write(inputs);
+  if (auto ok = write(inputs); !ok) return tl::unexpected(ok.error());
+  return lost;
 }
 
 Result<const std::map<TensorId, Tensor>*> Execution::inputs() {

@@ -39,7 +39,8 @@ class Execution {
   /// Reads what `run`, the last one, has not read yet.
   Result<void> complete(RunResult& run);
   /// Carries state to the next run (Session::advance) and replaces the inputs that change.
-  Result<void> advance(const std::map<TensorId, Tensor>& inputs);
+  /// Returns the names of states that do not hold what the run before left for them.
+  Result<std::vector<std::string>> advance(const std::map<TensorId, Tensor>& inputs);
   /// Every input and state as it was for the last run: states are read from the device. Valid until the next
   /// write or advance.
   Result<const std::map<TensorId, Tensor>*> inputs();

@@ -175,6 +175,7 @@ Result<std::vector<OutputRecord>> Runner::judge_calls(const Prepared& prepared, 
     // Who asks for a sample asks for its speed.
     if (prepared.sampled && options_.reference == ReferenceKind::sampled)
       call.replay_operations = std::min(call.replay_operations, sampled_replay_operations);
+    call.on_output = &options_.on_output;
     auto judged = prepared.sampled ? judge_call_sampled(call, confirmations_)
                                    : judge_call(call, confirmations_, first_reference);
     if (!judged) return tl::unexpected(judged.error());
@@ -283,7 +284,12 @@ Result<void> Runner::run_steps(const Prepared& prepared, const Case& c, Record& 
     if (step > 0) {
       auto changed = prepared.stage->step_inputs(c, prepared.program, step);
       if (!changed) return tl::unexpected(changed.error());
-      if (auto ok = execution->advance(*changed); !ok) return ok;
+      const auto lost = execution->advance(*changed);
+      if (!lost) return tl::unexpected(lost.error());
+      if (!lost->empty())
+        settle(record, Verdict::fail,
+               fmt::format("step {} does not begin with the state that the step before left: '{}'", step + 1,
+                           fmt::join(*lost, "', '")));
       auto run = execution->run(judged ? ReadBack::everything : ReadBack::outputs);
       if (!run) return tl::unexpected(run.error());
       note_timing(run->timing);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/ladder/call_judge.hpp"
 #include "harness/ladder/confirmation.hpp"
 #include "harness/ladder/execution.hpp"
 #include "harness/ladder/record.hpp"
@@ -23,6 +24,7 @@ struct RunOptions {
   double memory_limit = HUGE_VAL;  ///< bytes of host memory a case may take, beside what the system has
   Provenance provenance{};
   std::string repro_suffix{};  ///< "--input A=..." added to the repro line
+  ObserveOutput on_output{};   ///< told of every output that is compared with a full reference
 };
 
 /// Runs cases on one device. Remembers the confirmed models of its paths.

@@ -1,0 +1,105 @@
+// Faults of products (rung 1), each with a case that shows it.
+#include <cstring>
+
+#include "backends/cpu/faults/fault_kernels.hpp"
+#include "harness/numerics/value_shape.hpp"
+#include "harness/tensor/convert.hpp"
+#include "harness/tensor/poison.hpp"
+
+namespace parity::planted {
+namespace {
+
+/// A healthy kernel, then something is done to the memory.
+MakeKernel and_then(std::function<void(const OpCall&, const Program&, HostMemory&)> spoil) {
+  return [spoil = std::move(spoil)](const OpTable& ops, const ArithmeticModel& model) {
+    return HostKernel([spoil, healthy = emulated_kernel(ops, model)](
+                          const OpCall& call, const Program& program, HostMemory& memory) -> Result<void> {
+      if (auto ok = healthy(call, program, memory); !ok) return ok;
+      spoil(call, program, memory);
+      return {};
+    });
+  };
+}
+
+/// The number that `size` bytes at `at` stand for; outside a tensor's elements it is what lies there.
+double number_at(DType dtype, std::span<const std::byte> bytes, std::size_t at) {
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, bytes.data() + at, size_of(dtype));
+  return decode(dtype, bits);
+}
+
+/// Row 5 of the result takes one more term: the first pad behind row 5 of A.
+void add_pad(const OpCall& call, const Program& program, HostMemory& memory) {
+  const TensorSpec& a = program.spec(call.inputs[0]);
+  Tensor result = *memory.tensor(call.outputs[0]);
+  const Index rows = a.shape[0], terms = a.shape[1], cols = result.shape()[1],
+              row = std::min<Index>(5, rows - 1);
+  const auto place = static_cast<std::size_t>(row * a.strides[0] + terms) * size_of(a.dtype);
+  if (row < 0 || place + size_of(a.dtype) > memory.payload(call.inputs[0]).size()) return;
+  const double pad = number_at(a.dtype, memory.payload(call.inputs[0]), place);
+  for (Index j = 0; j < cols; ++j) result.set_value(row * cols + j, result.value(row * cols + j) + pad);
+  (void)memory.assign(call.outputs[0], result);
+}
+
+/// The kernel walks whole rows of the result's buffer, pads or guard behind its last element included.
+void write_past_end(const OpCall& call, const Program&, HostMemory& memory) {
+  const std::span<std::byte> bytes = memory.payload(call.outputs[0]);
+  std::memset(bytes.data() + bytes.size(), 0x3c, 2);
+}
+
+/// Sums of 32 terms in fp16, these added in fp32.
+Replacements fp16_chunks() {
+  Replacements r;
+  r.matmul = [](Arithmetic& device, const Value& a, bool ta, const Value& b, bool tb) {
+    const Value left = ta ? transpose(a) : a, right = tb ? transpose(b) : b;
+    Value sum;
+    const Replacements narrow = sums_in(DType::f16);
+    for (Index from = 0; from < left.cols; from += 32) {
+      const Index count = std::min<Index>(32, left.cols - from);
+      const Value part = narrow.matmul(device, take_cols(left, from, count), false,
+                                       transpose(take_cols(transpose(right), from, count)), false);
+      sum = from == 0 ? part : device.add(sum, part);
+    }
+    return sum;
+  };
+  return r;
+}
+
+/// The last term of every sum left out.
+Replacements last_term_lost() {
+  Replacements r;
+  r.matmul = [](Arithmetic& device, const Value& a, bool ta, const Value& b, bool tb) {
+    const Value left = ta ? transpose(a) : a, right = tb ? transpose(b) : b;
+    const Index kept = std::max<Index>(0, left.cols - 1);
+    return device.matmul(take_cols(left, 0, kept), false, transpose(take_cols(transpose(right), 0, kept)),
+                         false);
+  };
+  return r;
+}
+
+}  // namespace
+
+std::vector<Fault> product_faults() {
+  const std::string bound = "beyond the hard bound", k588 = "gemm m=33 n=17 k=588 in=f16";
+  return {
+      {"gemm-fp16-accumulation", "gemm", evaluated(with(sums_in(DType::f16))), k588, "D", bound},
+      {"gemm-bf16-accumulation", "gemm", evaluated(with(sums_in(DType::bf16))),
+       "gemm m=33 n=17 k=588 in=bf16", "D", bound},
+      {"gemm-fp16-chunks", "gemm", evaluated(with(fp16_chunks())), k588, "D", bound},
+      {"gemm-last-term-lost", "gemm", evaluated(with(last_term_lost())), k588, "D", bound},
+      {"gemm-reads-pad", "gemm", and_then(add_pad), "gemm m=33 n=47 k=65 pad_a=3 pad_b=5 pad_d=7 in=f16", "D",
+       "NaN or infinite"},
+      {"gemm-writes-past-end", "gemm", and_then(write_past_end), "gemm m=33 n=17 k=63 in=f16", "D",
+       "overwritten outside its elements"},
+  };
+}
+
+std::vector<Fault> all_faults() {
+  std::vector<Fault> all;
+  for (auto family :
+       {product_faults, recurrent_faults, norm_faults, attention_faults, loss_faults, optimizer_faults})
+    for (Fault& fault : family()) all.push_back(std::move(fault));
+  return all;
+}
+
+}  // namespace parity::planted
