@@ -96,7 +96,11 @@ Result<void> TraceSession::advance() {
   auto changed = stage_->step_inputs(target_.c, program_, step_ + 1);
   if (!changed) return tl::unexpected(changed.error());
   held_.clear();
-  if (auto ok = execution_.advance({}); !ok) return ok;
+  const auto lost = execution_.advance({});
+  if (!lost) return tl::unexpected(lost.error());
+  if (!lost->empty())
+    return fail(ErrorKind::device_failed,
+                fmt::format("the state '{}' was not carried to the next step", lost->front()));
   ++step_;
   return write(*changed);
 }

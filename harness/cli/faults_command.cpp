@@ -14,6 +14,7 @@
 #include "harness/cli/output.hpp"
 #include "harness/cli/progress.hpp"
 #include "harness/cli/run_output.hpp"
+#include "reports/fault_picture.hpp"
 #include "reports/fault_summary.hpp"
 
 namespace parity::cli {
@@ -75,6 +76,8 @@ Result<std::string> text_of(const std::string& file) {
 
 Result<void> write_reports(const std::filesystem::path& directory,
                            const std::vector<FaultSummary>& summaries) {
+  for (const FaultPicture& picture : fault_pictures(summaries))
+    if (auto written = write_file(directory / picture.file, picture.svg); !written) return written;
   return write_file(directory / "faults.md", fault_markdown(summaries, true));
 }
 
