@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -106,6 +107,36 @@ TEST(Bisect, AWeightThatTurnsNaNInTheOptimizerAtStep12) {
   EXPECT_EQ(report->producer->op, "adamw");
   EXPECT_EQ(report->producer->step, 11);
   EXPECT_EQ(report->producer->examined.cause.kind, CauseKind::kernel);
+}
+
+// A cell that lets its state grow: every number is finite until the state no longer fits into fp16, some 700
+// timesteps later. The NaN's producer is the conversion; where it began is said too.
+TEST(Bisect, AnExplodingStateBurstsAtTheStoreAndItsOriginIsNamed) {
+  Bench bench;
+  bench.path_ = "sequential_f16_f32";
+  bench.spoil("gru_gates", "", [](const OpCall& call, const Program& program, HostMemory& memory) {
+    Tensor h = *memory.tensor(call.outputs[0]);
+    const bool first = program.spec(call.outputs[0]).name == "t0_h";
+    const Tensor before = *memory.tensor(call.inputs[2]);
+    for (std::int64_t i = 0; i < h.elements(); ++i)
+      h.set_value(i, first ? 0.9 : 1.016 * before.value(i));
+    ASSERT_TRUE(memory.assign(call.outputs[0], h));
+  });
+  const auto report = bench.bisect("gru_sequence steps=1000 batch=2 inputs=3 hidden=4 in=f16 out=f32");
+  ASSERT_TRUE(report) << report.error().message;
+  ASSERT_EQ(report->kind, BisectReport::Kind::not_finite);
+  EXPECT_EQ(report->producer->op, "cast");
+  EXPECT_EQ(report->producer->examined.cause.kind, CauseKind::store_overflow);
+  ASSERT_TRUE(report->producer->place.timestep);
+  EXPECT_NEAR(static_cast<double>(*report->producer->place.timestep), std::log(65504 / 0.9) / std::log(1.016),
+              20);
+  ASSERT_TRUE(report->before);
+  EXPECT_EQ(report->before->op, "gru_gates");
+  EXPECT_EQ(report->before->place.timestep, 0);
+  const auto growth = std::ranges::find(report->growth, std::string("h"), &Growth::tensor);
+  ASSERT_NE(growth, report->growth.end());
+  EXPECT_EQ(growth->points.size(), 1000U);
+  EXPECT_GT(growth->points[690].largest, 1e4F);
 }
 
 TEST(Bisect, AnInputThatHoldsNaNIsNoFaultOfACall) {

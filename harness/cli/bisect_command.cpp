@@ -128,21 +128,16 @@ Result<int> bisect_folder(const Context& context, const BisectRequest& request) 
   return code_of(trace->report);
 }
 
-/// `git bisect run` takes 125 for "this commit cannot be judged".
-constexpr int git_skip = 125;
-
 int run(const Context& context, const BisectRequest& request) {
   std::error_code ignored;
   const bool folder = std::filesystem::is_directory(request.case_text, ignored);
   if (!folder && request.device.empty()) {
     complain(fmt::format("--device is missing: '{}' is no folder of a trace, and a case runs on a device",
                          request.case_text));
-    return request.git ? git_skip : bad_usage;
+    return bad_usage;
   }
   const auto code = folder ? bisect_folder(context, request) : bisect(context, request);
-  if (code) return *code;
-  const int own = report(code.error());
-  return request.git && own != contract_failed ? git_skip : own;
+  return code ? *code : report(code.error());
 }
 
 }  // namespace
@@ -205,7 +200,10 @@ void add_bisect_command(CLI::App& app, Context& context) {
       "blame, or the device failed; 2 bad usage or input; 3 the device is not here; 4 the path cannot run "
       "the\n"
       "case; 5 the harness failed. With --git 2 to 5 become 125.");
-  command->callback([request, &context] { context.exit_code = run(context, *request); });
+  command->callback([request, &context] {
+    const int code = run(context, *request);
+    context.exit_code = request->git ? for_git(code) : code;
+  });
 }
 
 }  // namespace parity::cli

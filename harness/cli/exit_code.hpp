@@ -32,4 +32,9 @@ inline int exit_code_of(ErrorKind kind) {
   return harness_failed;
 }
 
+/// `git bisect run` takes 125 for a commit that cannot be judged; 1 and what interrupts stay.
+inline int for_git(int code) {
+  return code > contract_failed && code <= harness_failed ? 125 : code;
+}
+
 }  // namespace parity::cli

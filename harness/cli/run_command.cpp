@@ -229,6 +229,8 @@ void add_run_command(CLI::App& app, Context& context) {
   command->add_flag("--each-case", request->each_case, "A row a case in the table, instead of a row a path");
   command->add_flag("--json", request->json,
                     "Records as JSON lines on standard output, for programs; no table");
+  command->add_flag("--git", request->git,
+                    "Exit codes for `git bisect run`: 0 good, 1 bad, 125 cannot be judged (docs/bisect.md)");
   command->footer(
       "Each case is one text, which gives the same bits of input on any machine: the repro line of a "
       "failure.\n"
@@ -246,7 +248,10 @@ void add_run_command(CLI::App& app, Context& context) {
       "input; 3 the device is not here; 4 nothing was judged; 5 the harness failed; 130, 143 interrupted "
       "(the\n"
       "running case is finished and the summaries are written).");
-  command->callback([&context, request] { context.exit_code = run(context, *request); });
+  command->callback([&context, request] {
+    const int code = run(context, *request);
+    context.exit_code = request->git ? for_git(code) : code;
+  });
 }
 
 }  // namespace parity::cli

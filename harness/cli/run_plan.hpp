@@ -21,7 +21,8 @@ struct RunRequest {
   std::string seed;  ///< empty: each case's own
   int repeats = 3;
   double timeout_seconds = 60;
-  bool no_order_effects = false, validate = false, json = false, append = false, each_case = false;
+  bool no_order_effects = false, validate = false, json = false, append = false, each_case = false,
+       git = false;
 };
 
 /// A runner with what its records share.

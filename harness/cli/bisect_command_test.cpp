@@ -1,0 +1,99 @@
+// `parity bisect` as its users see it, with git too.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "harness/bisect/trace_writer.hpp"
+#include "harness/cli/cli_testing.hpp"
+
+namespace parity {
+namespace {
+
+const char* const overflowing = "linear m=5 n=7 k=64 in=f16 out=f16 fill=overflow";
+
+ProgramRun bisect(Words arguments) {
+  arguments.insert(arguments.begin(), "bisect");
+  return parity(arguments, one_thread());
+}
+
+TEST(BisectCommand, NothingWrongIsZero) {
+  const ProgramRun run =
+      bisect({"gru_cell batch=3 inputs=4 hidden=5 variant=reset_before", "--device", "cpu"});
+  EXPECT_EQ(run.code, 0) << run.err;
+  expect_holds(run.out, "nothing is wrong");
+  expect_holds(run.out, "2 runs");
+}
+
+TEST(BisectCommand, AnOverflowIsOneAndItsInputsAreKept) {
+  const ScratchDirectory scratch;
+  const ProgramRun run = bisect(
+      {overflowing, "--device", "cpu", "--path", "sequential_f16_f32", "--out", scratch.file("found")});
+  EXPECT_EQ(run.code, 1) << run.err;
+  expect_holds(run.out, "overflow at the store");
+  expect_holds(run.out, "the largest is 65504");
+  std::ifstream file(scratch.file("found/bisect.json"));
+  const auto json = nlohmann::json::parse(file);
+  EXPECT_EQ(json["result"], "not_finite");
+  EXPECT_EQ(json["producer"]["op"], "linear");
+  // The producer runs again on the inputs that were kept.
+  const std::string kept = scratch.file("found/producer.safetensors:");
+  const ProgramRun again =
+      bisect({"linear in=f16 out=f16", "--input", "X=" + kept + "X", "--input", "W=" + kept + "W", "--input",
+              "bias=" + kept + "bias", "--device", "cpu", "--path", "sequential_f16_f32", "--json"});
+  EXPECT_EQ(again.code, 1) << again.out << again.err;
+  EXPECT_EQ(nlohmann::json::parse(again.out)["producer"]["index"], json["producer"]["index"]);
+}
+
+TEST(BisectCommand, WhatCannotBeJudged) {
+  EXPECT_EQ(bisect({"gemm m=4 n=4 k=4"}).code, 2);
+  EXPECT_EQ(bisect({"gemm", "--device", "cpu"}).code, 2);
+  EXPECT_EQ(bisect({"gemm m=4 n=4 k=4", "--device", "nosuch"}).code, 3);
+  EXPECT_EQ(bisect({"gemm m=4 n=4 k=4", "--device", "cpu", "--path", "sequential_f16_f32"}).code, 4);
+  EXPECT_EQ(bisect({"gemm m=4 n=4 k=4", "--device", "nosuch", "--git"}).code, 125);
+  EXPECT_EQ(bisect({overflowing, "--device", "cpu", "--path", "sequential_f16_f32", "--git"}).code, 1);
+  EXPECT_EQ(parity({"run", "--case", "gemm m=4 n=4 k=4", "--device", "nosuch", "--git"}).code, 125);
+  EXPECT_EQ(parity({"run", "nosuchcase", "--device", "cpu", "--git"}).code, 125);
+  EXPECT_EQ(parity({"run", "--case", "gemm m=4 n=4 k=4", "--device", "cpu", "--git"}, one_thread()).code, 0);
+}
+
+TEST(BisectCommand, ATraceNeedsNoDevice) {
+  const ScratchDirectory scratch;
+  parity_trace::Writer writer(scratch.path().string());
+  const float x[4] = {1, 2, 3, 4}, y[4] = {5, 11, 11, 26};  // 26: 25 is right
+  writer.op("linear", "",
+            {{"X", writer.tensor("x", parity_trace::Type::f32, {2, 2}, x)},
+             {"W", writer.tensor("w", parity_trace::Type::f32, {2, 2}, x)}},
+            {{"Y", writer.tensor("y", parity_trace::Type::f32, {2, 2}, y)}}, "projection");
+  const ProgramRun run = bisect({scratch.path().string()});
+  EXPECT_EQ(run.code, 1) << run.err;
+  expect_holds(run.out, "projection");
+  expect_holds(run.out, "'y.npy'[1, 1]");
+  const ProgramRun empty = bisect({scratch.path().parent_path().string()});
+  EXPECT_EQ(empty.code, 2);
+  expect_holds(empty.err, "manifest.json");
+}
+
+// The worked example of docs/bisect.md: a repository in which one commit makes a case overflow.
+TEST(BisectCommand, GitBisectFindsTheCommit) {
+  if (std::system("git --version > /dev/null 2>&1") != 0) GTEST_SKIP() << "git is not here";
+  const ScratchDirectory scratch;
+  const std::string script = "cd '" + scratch.path().string() + R"sh(' && exec > log 2>&1
+git init -q . && git config user.email a@example.org && git config user.name a
+for i in 1 2 3 4 5 6 7; do
+  fill=normal; [ $i -lt 5 ] || fill=overflow
+  echo "linear m=5 n=7 k=64 in=f16 out=f16 fill=$fill seed=$i" > case.txt
+  [ $i -ne 3 ] || echo 'linear m=' > case.txt   # a commit that cannot be judged
+  git add case.txt && git commit -qm "commit $i"
+done
+git bisect start HEAD HEAD~6
+git bisect run sh -c ')sh" PARITY_PROGRAM R"sh( bisect "$(cat case.txt)" --device cpu --path sequential_f16_f32 --git'
+git show -s --format='first bad: %s' refs/bisect/bad)sh";
+  ASSERT_EQ(std::system(script.c_str()), 0) << contents(scratch.path() / "log");
+  expect_holds(contents(scratch.path() / "log"), "first bad: commit 5");
+}
+
+}  // namespace
+}  // namespace parity
