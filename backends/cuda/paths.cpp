@@ -11,9 +11,9 @@ namespace parity::cuda {
 
 std::vector<Path> make_paths(const DeviceTraits& traits) {
   std::vector<Path> paths;
-  for (auto* family : {gemm_paths, elementwise_paths, recurrent_paths, rows_paths, rope_paths,
-                       attention_paths, loss_paths, embedding_paths, optimizer_paths, device_function_paths,
-                       trace_paths})
+  for (auto* family :
+       {gemm_paths, elementwise_paths, recurrent_paths, rows_paths, rope_paths, attention_paths, loss_paths,
+        embedding_paths, optimizer_paths, device_function_paths, trace_paths})
     std::ranges::move(family(traits), std::back_inserter(paths));
   return paths;
 }
