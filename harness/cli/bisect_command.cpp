@@ -18,7 +18,7 @@ namespace parity::cli {
 namespace {
 
 struct BisectRequest {
-  std::string case_text, device, path, out, nan = "allow";
+  std::string case_text, device, path, out, fault, nan = "allow";
   std::vector<std::string> inputs;
   std::int64_t steps = 0;
   int repeats = 2;
@@ -63,6 +63,24 @@ int code_of(const BisectReport& report) {
   return report.kind == Kind::not_finite || report.kind == Kind::out_of_contract ? contract_failed : passed;
 }
 
+/// The same device of the module whose kernels can be made faulty. The devices live in their backend, which
+/// `backend` keeps.
+Result<std::unique_ptr<Device>> faulty_twin(const Context& context, const BisectRequest& request,
+                                            const DeviceInfo& healthy, std::unique_ptr<Backend>& backend) {
+  BackendOptions options{.validate = request.validate, .timeout_seconds = request.timeout_seconds};
+  options.fault = request.fault;
+  auto loaded = load_faulty_backend(healthy.backend, options, context.backend_directory);
+  if (!loaded)
+    return bad_input(fmt::format("--fault {}: {}; `parity faults --list` names the faults and where each is",
+                                 request.fault, loaded.error().message));
+  backend = *std::move(loaded);
+  auto devices = backend->devices();
+  if (!devices) return tl::unexpected(devices.error());
+  for (auto& device : *devices)
+    if (device->info().id == healthy.id) return std::move(device);
+  return fail(ErrorKind::missing_device, fmt::format("the faulty module has no device {}", healthy.id));
+}
+
 Result<int> bisect(const Context& context, const BisectRequest& request) {
   const BackendSet set =
       load_backends(context.ops, {.validate = request.validate, .timeout_seconds = request.timeout_seconds},
@@ -72,7 +90,14 @@ Result<int> bisect(const Context& context, const BisectRequest& request) {
   if (devices->size() != 1)
     return bad_input(fmt::format("--device {} fits {} devices; give one, for example {}", request.device,
                                  devices->size(), devices->front()->info().id));
-  Device& device = *devices->front();
+  std::unique_ptr<Backend> faulty_backend;  // outlives its device
+  std::unique_ptr<Device> faulty;
+  if (!request.fault.empty()) {
+    auto twin = faulty_twin(context, request, devices->front()->info(), faulty_backend);
+    if (!twin) return tl::unexpected(twin.error());
+    faulty = *std::move(twin);
+  }
+  Device& device = faulty ? *faulty : *devices->front();
   const auto inputs =
       read_user_inputs(request.inputs, request.nan == "allow" ? NanPolicy::allow : NanPolicy::reject);
   if (!inputs) return tl::unexpected(inputs.error());
@@ -168,6 +193,9 @@ void add_bisect_command(CLI::App& app, Context& context) {
   command->add_option("--nan", request->nan, "A NaN in --input: search for who passes it on, or reject it")
       ->check(CLI::IsMember({"reject", "allow"}))
       ->capture_default_str();
+  command->add_option(
+      "--fault", request->fault,
+      "Plant this fault of `parity faults --list` in the kernels first, to see what is found");
   command->add_flag("--validate", request->validate, "Vulkan: with the validation layer");
   command->add_option("--timeout", request->timeout_seconds, "Seconds that one run may take on a device")
       ->check(CLI::Range(0.001, 86400.0))
