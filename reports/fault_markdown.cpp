@@ -78,14 +78,14 @@ std::string false_alarms(Summaries summaries) {
 std::string severities(Summaries summaries) {
   std::map<std::string, const FaultEntry*> entries;
   for (const FaultSummary& summary : summaries)
-    for (const SeverityCurve& curve : summary.curves) entries.emplace(curve.entry->name, curve.entry);
+    for (const SeverityCurve& curve : summary.curves) entries.emplace(curve.name(), curve.entry);
   if (entries.empty()) return {};
   std::string text = table_head(summaries, "fault (unit of its severity)");
   for (const auto& [name, entry] : entries)
     text +=
         row_over(summaries, fmt::format("{} ({})", name, entry->severity_unit), [&](const FaultSummary& s) {
           const auto curve =
-              std::ranges::find_if(s.curves, [&](const SeverityCurve& c) { return c.entry->name == name; });
+              std::ranges::find_if(s.curves, [&](const SeverityCurve& c) { return c.name() == name; });
           if (curve == s.curves.end()) return std::string("-");
           const auto number = [](const std::optional<double>& v) {
             return v ? fmt::format("{:.3g}", *v) : "none";

@@ -139,7 +139,7 @@ std::string severity_svg(const FaultSummary& summary) {
     const bool relative = curve.points.front().severity <= 1 && curve.points.back().severity < 0.01;
     if (!relative) continue;
     std::array<PlotLine, 3> lines;
-    for (PlotLine& line : lines) line.label = curve.entry->name;
+    for (PlotLine& line : lines) line.label = curve.name();
     for (auto point = curve.points.rbegin(); point != curve.points.rend(); ++point) {
       if (point->caught.trials == 0) continue;
       const std::array<const Rate*, 3> rates = {&point->caught, &point->bounds, &point->thresholds[2]};

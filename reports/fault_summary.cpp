@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 namespace parity {
 
@@ -76,10 +77,20 @@ std::optional<double> weakest(const std::vector<SeverityCurve::Point>& points, c
   return found;
 }
 
-std::optional<SeverityCurve> curve_of(const FaultEntry& entry, std::span<const TrialResult* const> trials) {
+/// The format of a case's results, by its text.
+std::string format_of_results(const std::string& case_text) {
+  const std::size_t at = case_text.find(" out=");
+  if (at == case_text.npos) return {};
+  return case_text.substr(at + 5, case_text.find(' ', at + 5) - at - 5);
+}
+
+std::optional<SeverityCurve> curve_of(const FaultEntry& entry, const std::string& format,
+                                      std::span<const TrialResult* const> trials) {
   SeverityCurve curve;
   curve.entry = &entry;
+  curve.format = format;
   for (const TrialResult* trial : trials) {
+    if (format_of_results(trial->case_text) != format) continue;
     auto point = std::ranges::find(curve.points, trial->severity, &SeverityCurve::Point::severity);
     if (point == curve.points.end()) {
       curve.points.push_back({});
@@ -127,7 +138,10 @@ FaultSummary summarise(const FaultRun& run) {
     const FaultRow& row = summary.rows.back();
     if (row.state != FaultRow::State::absent) count(summary.faults, row.state == FaultRow::State::caught);
     summary.unexplained += row.state == FaultRow::State::missed && !row.explained;
-    if (auto curve = curve_of(entry, trials)) summary.curves.push_back(*std::move(curve));
+    std::set<std::string> formats;
+    for (const TrialResult* trial : trials) formats.insert(format_of_results(trial->case_text));
+    for (const std::string& format : formats)
+      if (auto curve = curve_of(entry, format, trials)) summary.curves.push_back(*std::move(curve));
   }
   std::ranges::stable_sort(summary.rows, {}, [](const FaultRow& row) { return row.entry->rung; });
   for (const HealthyEntry& entry : run.healthy) {

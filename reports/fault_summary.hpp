@@ -31,9 +31,11 @@ struct FaultRow {
   std::array<Rate, 4> thresholds{};
 };
 
-/// Detection against severity of one kind of change, on all its trials.
+/// Detection against severity of one kind of change to results of one format, on all its trials.
 struct SeverityCurve {
   const FaultEntry* entry = nullptr;
+  std::string format;  ///< "f16": that of the case's results
+  std::string name() const { return entry->name + ", " + format; }
   struct Point {
     double severity = 0;
     Rate caught, bounds;  ///< by the verdict; by bounds and aggregates alone

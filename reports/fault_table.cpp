@@ -86,7 +86,7 @@ std::string fault_table(const FaultSummary& summary) {
   if (!summary.curves.empty()) {
     text += "\n  weakest severity caught 99 times in 100          by the verdict          by bounds alone\n";
     for (const SeverityCurve& curve : summary.curves)
-      text += fmt::format("  {:<44}  {:<22}  {}\n", curve.entry->name, severity_text(curve.detectable, curve),
+      text += fmt::format("  {:<44}  {:<22}  {}\n", curve.name(), severity_text(curve.detectable, curve),
                           severity_text(curve.detectable_by_bounds, curve));
   }
   std::string absent, missed;
