@@ -38,11 +38,11 @@ Result<std::vector<Case>> cases_of(const std::string& pattern, const CatalogueFa
   std::vector<Case> cases;
   const bool own_seed = pattern.find("seed=") != pattern.npos;
   for (const Case& c : *expanded) {
-    // Data that a fault needs (a NaN in a certain place) comes with its seed.
-    for (int i = 0; i < (own_seed && !options.held_out ? 1 : options.seeds); ++i) {
+    // Data that a fault needs (a NaN in a certain place) comes with its seed and sizes.
+    for (int i = 0; i < (own_seed ? 1 : options.seeds); ++i) {
       Case one = c;
       const auto draw = options.first_seed + static_cast<std::uint64_t>(i);
-      if (options.held_out)
+      if (!own_seed && options.held_out)
         one = held_out_case(c, stages, held_out_seeds + draw);
       else if (!own_seed)
         one.seed = draw;

@@ -11,7 +11,7 @@ namespace parity::faults {
 struct PlanOptions {
   int seeds = 3;  ///< draws of the data of each case that does not name its own seed
   std::uint64_t first_seed = 1;
-  bool held_out = false;      ///< other sizes and seeds than the catalogue's
+  bool held_out = false;      ///< other sizes and seeds, but for cases that name their seed
   bool only_nominal = false;  ///< no other severities
   bool several_paths = true;  ///< changes to a result: see TrialRunner::paths_for
 };
