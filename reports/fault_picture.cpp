@@ -46,19 +46,22 @@ std::string text_at(double x, double y, std::string_view kind, const std::string
                      xml_text(text));
 }
 
+constexpr double side = 12;
+
+/// The outlines of a row's squares, as one element.
+std::string outlines(double y, const std::vector<double>& places) {
+  std::string path;
+  for (const double x : places) path += fmt::format("M{:.0f} {:.0f}h{}v{}h-{}z", x, y, side, side, side);
+  return fmt::format("<path class=\"faults-empty\" d=\"{}\"/>\n", path);
+}
+
 /// A square, filled as far as the rate goes.
 std::string square_at(double x, double y, std::string_view kind, const Rate& rate) {
-  constexpr double side = 12;
-  std::string out = fmt::format(
-      "<rect class=\"faults-empty\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{}\" height=\"{}\" rx=\"2\"/>\n", x, y,
-      side, side);
-  if (rate.seen == 0) return out;
+  if (rate.seen == 0) return {};
   // Never thinner than what an eye can see.
   const double part = std::max(0.25, rate.value()) * side;
-  return out + fmt::format(
-                   "<rect class=\"faults-{}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{}\" height=\"{:.1f}\" "
-                   "rx=\"2\"/>\n",
-                   kind, x, y + side - part, side, part);
+  return fmt::format("<rect class=\"faults-{}\" x=\"{:.0f}\" y=\"{:.1f}\" width=\"{}\" height=\"{:.1f}\"/>\n",
+                     kind, x, y + side - part, side, part);
 }
 
 std::string file_word(const std::string& text) {
@@ -100,6 +103,10 @@ std::string fault_matrix_svg(const FaultSummary& summary) {
   for (std::size_t i = 0; i < 4; ++i)
     column_label(common_x + cell * static_cast<double>(i), std::string(faults::threshold_names[i]));
 
+  std::vector<double> places;
+  for (std::size_t i = 0; i < checks.size(); ++i) places.push_back(first_x + cell * static_cast<double>(i));
+  for (int i = 0; i < 4; ++i) places.push_back(common_x + cell * i);
+
   double y = head_height;
   int rung = 0;
   for (const FaultRow* row : rows) {
@@ -113,6 +120,7 @@ std::string fault_matrix_svg(const FaultSummary& summary) {
     const bool missed = row->state == FaultRow::State::missed;
     svg += text_at(left_margin, y + 11, missed ? "missed" : "text",
                    row->entry->name + (missed ? " (missed)" : ""));
+    svg += outlines(y + 1, places);
     for (std::size_t i = 0; i < checks.size(); ++i)
       svg += square_at(first_x + cell * static_cast<double>(i), y + 1, "check", row->checks[checks[i]]);
     for (std::size_t i = 0; i < 4; ++i)

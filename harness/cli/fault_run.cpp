@@ -66,15 +66,19 @@ class FaultRunner {
   }
 
  private:
+  /// The reason the catalogue has for a miss on this device, or without any order of summation.
+  std::string known_miss(const faults::CatalogueFault& fault) const {
+    if (request_.withhold_order)
+      for (const faults::DeviceReason& miss : fault.misses)
+        if (miss.where == "withheld") return miss.reason;
+    return faults::reason_for(fault.misses, device_.info());
+  }
+
   Result<void> run_fault(const faults::PlannedFault& plan) {
     const faults::CatalogueFault& fault = *plan.fault;
-    FaultEntry entry{fault.name,
-                     fault.what,
-                     0,
-                     fault.corruption.empty() ? "kernel" : fault.corruption,
-                     "",
-                     plan.absent,
-                     faults::reason_for(fault.misses, device_.info())};
+    FaultEntry entry{
+        fault.name,  fault.what,       0, fault.corruption.empty() ? "kernel" : fault.corruption, "",
+        plan.absent, known_miss(fault)};
     if (const auto* kind = faults::find_corruption(fault.corruption)) entry.severity_unit = kind->severity;
     if (const auto first = expand_pattern(fault.cases.front(), trials_.stages()); first && !first->empty())
       entry.rung = trials_.stages().find(first->front().stage)->rung();

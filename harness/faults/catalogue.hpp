@@ -22,7 +22,8 @@ struct Mutation {
 
 /// Devices on which a fault cannot act or be planted, or is missed, and why.
 struct DeviceReason {
-  std::string where;  ///< a backend, "software", or a part of a device's name
+  std::string
+      where;  ///< a backend, "software", a part of a device's name; of a miss also "withheld": no order
   std::string reason;
 };
 
