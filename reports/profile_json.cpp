@@ -58,7 +58,8 @@ ProfileJson measure_json(const FunctionMeasure& m) {
                       {"worst", argument_json(m.worst, quotient)}};
   ProfileJson& binades = json["binades"] = ProfileJson::array();
   for (const BinadeError& b : m.binades)
-    binades.push_back(ProfileJson::array({b.negative ? "-" : "+", b.exponent, number_json(b.max_ulp)}));
+    binades.push_back(ProfileJson::array(
+        {b.negative ? "-" : "+", b.exponent, number_json(b.max_ulp), number_json(b.max_absolute)}));
   json["subnormal_arguments"] = class_json(m.subnormal_arguments, quotient);
   json["subnormal_results"] = class_json(m.subnormal_results, quotient);
   json["nan_and_inf"] = class_json(m.specials, quotient);
@@ -117,6 +118,7 @@ MeasuredClass read_class(ProfileReader& reader, const ProfileJson& json, const c
   c.arguments = reader.get<std::int64_t>(*found, "arguments");
   c.kept = reader.get<std::int64_t>(*found, "kept");
   c.flushed = reader.get<std::int64_t>(*found, "flushed");
+  c.undefined = reader.get<std::int64_t>(*found, "undefined");
   c.wrong = reader.get<std::int64_t>(*found, "wrong");
   return c;
 }
@@ -143,12 +145,12 @@ FunctionMeasure read_measure(ProfileReader& reader, const ProfileJson& json) {
   m.may_flush = reader.get<bool>(json, "may_flush");
   m.breaks = reader.get<std::int64_t>(json, "breaks");
   for (const ProfileJson& b : reader.array(json, "binades")) {
-    if (!b.is_array() || b.size() != 3 || !b[0].is_string() || !b[1].is_number_integer()) {
-      reader.refuse("a binade must be [sign, exponent, ULP]");
+    if (!b.is_array() || b.size() != 4 || !b[0].is_string() || !b[1].is_number_integer()) {
+      reader.refuse("a binade must be [sign, exponent, ULP, absolute error]");
       break;
     }
-    m.binades.push_back(
-        {b[1].get<int>(), b[0].get<std::string>() == "-", b[2].is_number() ? b[2].get<double>() : HUGE_VAL});
+    const auto number = [](const ProfileJson& n) { return n.is_number() ? n.get<double>() : HUGE_VAL; };
+    m.binades.push_back({b[1].get<int>(), b[0].get<std::string>() == "-", number(b[2]), number(b[3])});
   }
   m.subnormal_arguments = read_class(reader, json, "subnormal_arguments");
   m.subnormal_results = read_class(reader, json, "subnormal_results");

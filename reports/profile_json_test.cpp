@@ -22,7 +22,7 @@ DeviceProfile small_profile() {
   m.arguments = 1 << 30;
   m.regular = 1000;
   m.worst = {-1.5, 0, 0.25, 0.2231301601, 4.25, 6};
-  m.binades = {{0, true, 4.25}, {1, false, HUGE_VAL}};
+  m.binades = {{0, true, 4.25, 1e-7}, {1, false, HUGE_VAL, 0.5}};
   m.subnormal_results = {10, 0, 9, 0, 1, {1, 0, 2, 3, 0, 0}};
   m.promise = vulkan_promise(DeviceFunction::exp, DType::f32);
   m.may_flush = true;
@@ -50,6 +50,7 @@ TEST(ProfileJson, WhatContractsNeedComesBack) {
     EXPECT_EQ(m.worst.ulp, 4.25);
     ASSERT_EQ(m.binades.size(), 2u);
     EXPECT_TRUE(m.binades[0].negative);
+    EXPECT_EQ(m.binades[0].max_absolute, 1e-7);
     EXPECT_EQ(m.binades[1].max_ulp, HUGE_VAL);
     EXPECT_EQ(m.subnormal_results.flushed, 9);
     EXPECT_EQ(m.breaks, 3);

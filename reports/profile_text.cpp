@@ -180,6 +180,9 @@ std::string profile_text(const DeviceProfile& profile) {
       text += fmt::format("  functions in {}: largest error in ULP, by arguments\n{}\n{}\n", name,
                           aligned_rows(rows, "    "), aligned_rows(class_rows(profile, format), "    "));
   }
+  if (const auto rows = answer_rows(profile, "products"); !rows.empty())
+    text +=
+        fmt::format("  sums of products in GEMM paths, fp32 accumulator\n{}\n", aligned_rows(rows, "    "));
   for (const std::string& line : absent_lines(profile)) text += "  " + line + "\n";
   const std::vector<std::string> findings = profile.findings();
   for (const std::string& finding : findings) text += "  FINDING: " + finding + "\n";
@@ -197,6 +200,8 @@ std::string profile_markdown(const DeviceProfile& profile) {
       text += fmt::format("Functions in {}, largest error in ULP by arguments:\n\n{}\n{}\n", name,
                           markdown_rows(rows), markdown_rows(class_rows(profile, format)));
   }
+  if (const auto rows = answer_rows(profile, "products"); !rows.empty())
+    text += fmt::format("Sums of products in GEMM paths, fp32 accumulator:\n\n{}\n", markdown_rows(rows));
   const std::vector<std::string> findings = profile.findings();
   for (const std::string& finding : findings) text += "- Finding: " + finding + "\n";
   if (findings.empty()) text += "No promise is broken.\n";

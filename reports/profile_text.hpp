@@ -9,7 +9,7 @@ namespace parity {
 /// every finding in a sentence.
 std::string profile_text(const DeviceProfile& profile);
 
-/// The same as Markdown, for the documentation: without the heading.
+/// The same as Markdown, without a heading.
 std::string profile_markdown(const DeviceProfile& profile);
 
 }  // namespace parity

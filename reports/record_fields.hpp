@@ -288,6 +288,7 @@ void record_fields(A& a, Fields<Provenance> auto& s) {
   a("compiler", s.compiler);
   a("started", s.started);
   a("inputs", s.inputs);
+  a.sparse("profile", s.profile);
 }
 
 template <class A>

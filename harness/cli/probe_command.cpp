@@ -21,6 +21,7 @@ struct ProbeRequest {
   std::vector<std::string> devices, ops;
   std::string path, out, only;
   bool exhaustive = false, sampled = false;
+  std::int64_t sample = ProfileOptions{}.sample;
   ProbeSize size{.terms = 128, .rows = 128, .cols = 16};
   RevealOptions reveal;
   double timeout_seconds = 60;
@@ -86,6 +87,7 @@ int run(const Context& context, const ProbeRequest& request) {
     ProfileRequest wanted{{}, request.out, request.json};
     if (request.exhaustive || request.sampled) wanted.options.exhaustive = request.exhaustive;
     wanted.options.seed = request.reveal.seed;
+    wanted.options.sample = request.sample;
     auto profiled = profile_devices(*devices, wanted);
     if (!profiled) return report(profiled.error());
     profiles = *profiled;
@@ -181,6 +183,11 @@ void add_probe_command(CLI::App& app, Context& context) {
       ->add_flag("--sampled", request->sampled,
                  "Profile: a sample of the fp32 arguments; the default on software")
       ->excludes(exhaustive);
+  command
+      ->add_option("--sample", request->sample,
+                   "Profile: arguments of the sample in each binade and sign, eight times as many around 1")
+      ->check(CLI::Range(1, 1 << 22))
+      ->capture_default_str();
   command->add_option("-k,--k", request->size.terms, "Terms of each reduction")
       ->check(CLI::Range(1, 16384))
       ->capture_default_str();
@@ -201,7 +208,7 @@ void add_probe_command(CLI::App& app, Context& context) {
       ->check(CLI::Range(0.001, 86400.0))
       ->capture_default_str();
   command->add_option("-o,--out", request->out,
-                      "Directory for profile.json, probe.jsonl and a drawing (SVG) of every tree");
+                      "Directory for profile.json and .md, probe.jsonl and a drawing (SVG) of every tree");
   command->add_flag("--json", request->json, "One JSON line a path on standard output, for programs");
   command->footer(
       "A reduction's order of summation is a tree. It is revealed from the outside (FPRev, Xie et al. 2024): "

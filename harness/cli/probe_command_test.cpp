@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "harness/cli/cli_testing.hpp"
 
@@ -51,7 +52,8 @@ TEST(ProbeCommand, JsonIsAlone) {
 
 TEST(ProbeCommand, ProfilesADevice) {
   const ScratchDirectory scratch;
-  const ProgramRun run = probe({"--device", "cpu", "--only", "profile", "--out", scratch.file("profile")});
+  const ProgramRun run =
+      probe({"--device", "cpu", "--only", "profile", "--sample", "16", "--out", scratch.file("profile")});
   if (run.err.find("libmpfr-dev") != std::string::npos) {
     EXPECT_EQ(run.code, 4);  // nothing was judged, and it says what is missing
     return;
@@ -64,6 +66,25 @@ TEST(ProbeCommand, ProfilesADevice) {
   EXPECT_EQ(json["device"]["id"], "cpu:0");
   EXPECT_TRUE(json["provenance"].contains("commit"));
   EXPECT_EQ(json["functions"].size(), 27u);
+  // What was sampled tightens nothing, and the run says so.
+  const ProgramRun used =
+      parity({"run", "--device", "cpu", "--case", "gru_gate batch=3 hidden=5", "--path", "sequential_f32",
+              "--profile", scratch.file("profile/profile.json"), "--json"},
+             one_thread());
+  EXPECT_EQ(used.code, 0) << used.err;
+  EXPECT_NE(used.err.find("inconclusive: exp: measured over"), std::string::npos) << used.err;
+  EXPECT_NE(nlohmann::json::parse(used.out)["provenance"]["profile"].get<std::string>().find("Inconclusive"),
+            std::string::npos);
+  // Of another driver: refused by name.
+  std::stringstream whole;
+  whole << std::ifstream(scratch.file("profile/profile.json")).rdbuf();
+  std::string text = whole.str();
+  const std::size_t at = text.find("\"built in\"");
+  ASSERT_NE(at, std::string::npos);
+  std::ofstream(scratch.file("other.json")) << text.substr(0, at) << "\"built out\"" << text.substr(at + 10);
+  const ProgramRun other = parity({"run", "--device", "cpu", "--profile", scratch.file("other.json")});
+  EXPECT_EQ(other.code, 2);
+  EXPECT_NE(other.err.find("driver 'built out', cpu:0 has 'built in'"), std::string::npos) << other.err;
   EXPECT_TRUE(json["findings"].empty());
 }
 

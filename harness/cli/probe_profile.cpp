@@ -15,12 +15,19 @@ namespace parity::cli {
 
 namespace {
 
-std::filesystem::path profile_file(const ProfileRequest& request, const DeviceInfo& device,
-                                   std::size_t devices) {
-  std::string id = device.id;
-  std::ranges::replace(id, ':', '-');
-  return std::filesystem::path(request.out) /
-         (devices == 1 ? std::string("profile.json") : fmt::format("profile-{}.json", id));
+/// profile.json and profile.md; of several devices with the id in the name.
+Result<void> write_profile(const ProfileRequest& request, const DeviceProfile& profile,
+                           const Provenance& from, std::size_t devices) {
+  const DeviceInfo& info = profile.device;
+  std::string name = "profile";
+  if (devices > 1) name += "-" + info.id;
+  std::ranges::replace(name, ':', '-');
+  const std::filesystem::path directory(request.out);
+  if (auto written = write_file(directory / (name + ".json"), profile_json(profile, from)); !written)
+    return written;
+  const std::string heading = fmt::format("# {}\n\n{}, {}. Made by `parity probe` of commit {}, {}.\n\n",
+                                          info.name, info.driver, info.api, from.commit, from.started);
+  return write_file(directory / (name + ".md"), heading + profile_markdown(profile));
 }
 
 }  // namespace
@@ -50,9 +57,7 @@ Result<ProfileTally> profile_devices(const std::vector<Device*>& devices, const 
       print(fmt::format("{}  {}  ({}, {})\n{}\n", info.id, info.name, info.driver, info.api,
                         profile_text(*profile)));
     if (!request.out.empty())
-      if (auto written =
-              write_file(profile_file(request, info, devices.size()), profile_json(*profile, from));
-          !written)
+      if (auto written = write_profile(request, *profile, from, devices.size()); !written)
         return tl::unexpected(written.error());
   }
   return tally;

@@ -9,7 +9,7 @@ namespace parity::cli {
 /// The part of `parity probe` that profiles devices.
 struct ProfileRequest {
   ProfileOptions options;
-  std::string out;  ///< directory for profile.json; several devices: profile-ID.json; empty: none
+  std::string out;  ///< directory for profile.json and .md; several devices: profile-ID.json; empty: none
   bool json = false;
 };
 

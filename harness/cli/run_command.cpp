@@ -90,7 +90,10 @@ int run(const Context& context, const RunRequest& request) {
       load_backends(context.ops, backend_options, context.backend_directory, backends_for(request.devices));
   const auto devices = select_devices(backends, request.devices);
   if (!devices) return report(devices.error());
-  auto plan = make_plan(request, context, backends, *devices);
+  const auto profiled = apply_profiles(request.profiles, *devices);
+  if (!profiled) return report(profiled.error());
+  for (const std::string& note : profiled->notes) complain(note);
+  auto plan = make_plan(request, context, backends, *profiled);
   if (!plan) return report(plan.error());
   for (const std::string& note : plan->notes) complain(note);
   if (request.devices.empty())
@@ -211,6 +214,13 @@ void add_run_command(CLI::App& app, Context& context) {
                    "would exceed 3e11 operations; the record says so")
       ->check(CLI::IsMember({"auto", "full", "sampled"}))
       ->capture_default_str();
+  command
+      ->add_option("--profile", request->profiles,
+                   "profile.json of `parity probe` for a device of this run; several times. What it measured "
+                   "over all arguments tightens the contracts of the device's own kernels; one of another "
+                   "device or driver is refused")
+      ->allow_extra_args(false)
+      ->check(not_empty);
   command->add_option("--repeats", request->repeats, "Runs of each case, compared bit by bit")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();

@@ -69,6 +69,7 @@ RunOptions options_for(const RunRequest& request, const UserInputs& inputs, cons
   const std::string reference = request.reference == "auto" ? "" : " --reference " + request.reference;
   options.provenance.flags += ";" + flags + reference;
   options.repro_suffix = inputs.repro + reference;
+  for (const std::string& file : request.profiles) options.repro_suffix += " --profile " + shell_quoted(file);
   return options;
 }
 
@@ -115,6 +116,7 @@ std::string identity_of(const RunPlan& plan) {
     const DeviceInfo& device = *item.on->device;
     for (const std::string& text : {device.id, device.name, device.driver, item.path, item.text}) add(text);
     for (const auto& [port, source] : item.on->provenance.inputs) add(port + "=" + source);
+    if (item.on->provenance.profile != no_profile_text) add(item.on->provenance.profile);
   }
   return fmt::format("{:016x}", hash);
 }
@@ -134,7 +136,7 @@ Record run_item(const WorkItem& item) {
 }
 
 Result<RunPlan> make_plan(const RunRequest& request, const Context& context, const BackendSet& backends,
-                          const std::vector<Device*>& devices) {
+                          const ProfiledDevices& profiled) {
   auto inputs =
       read_user_inputs(request.inputs, request.nan == "allow" ? NanPolicy::allow : NanPolicy::reject);
   if (!inputs) return tl::unexpected(inputs.error());
@@ -144,6 +146,7 @@ Result<RunPlan> make_plan(const RunRequest& request, const Context& context, con
     if (auto checked = check_path(request.path, backends); !checked) return tl::unexpected(checked.error());
 
   // A forced path is asked of the devices that know it; of all where none does, so that the records say so.
+  const std::vector<Device*>& devices = profiled.devices;
   std::vector<Device*> asked = devices;
   if (!request.path.empty() && std::any_of(devices.begin(), devices.end(),
                                            [&](Device* device) { return has_path(*device, request.path); }))
@@ -157,6 +160,7 @@ Result<RunPlan> make_plan(const RunRequest& request, const Context& context, con
       // The user's tensors belong to one case; all other cases of a device share a runner.
       if (!shared || !bound.tensors.empty()) {
         RunOptions options = options_for(request, *inputs, bound);
+        options.provenance.profile = profiled.texts.at(device);
         plan.runners.push_back(std::make_unique<PlannedRunner>(
             PlannedRunner{&device->info(), options.provenance, options.repro_suffix, nullptr}));
         plan.runners.back()->runner =

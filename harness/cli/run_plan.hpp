@@ -6,6 +6,7 @@
 
 #include "harness/cli/backend_loader.hpp"
 #include "harness/cli/commands.hpp"
+#include "harness/cli/device_profiles.hpp"
 #include "harness/cli/user_inputs.hpp"
 #include "harness/ladder/runner.hpp"
 
@@ -15,8 +16,9 @@ namespace parity::cli {
 struct RunRequest {
   std::vector<std::string> filter;  ///< words on "stage path case"
   std::vector<std::string> devices;
-  std::vector<std::string> cases;   ///< case texts or patterns; empty: the suite
-  std::vector<std::string> inputs;  ///< NAME=FILE[:TENSOR]
+  std::vector<std::string> cases;     ///< case texts or patterns; empty: the suite
+  std::vector<std::string> inputs;    ///< NAME=FILE[:TENSOR]
+  std::vector<std::string> profiles;  ///< files
   std::string suite = "smoke", path, nan = "reject", reference = "auto", out;
   std::string seed;  ///< empty: each case's own
   int repeats = 3;
@@ -61,6 +63,6 @@ Record run_item(const WorkItem& item);
 
 /// Cases on the devices' paths, filtered. An unknown --path is an error that lists the known ones.
 Result<RunPlan> make_plan(const RunRequest& request, const Context& context, const BackendSet& backends,
-                          const std::vector<Device*>& devices);
+                          const ProfiledDevices& profiled);
 
 }  // namespace parity::cli

@@ -77,6 +77,9 @@ struct CallTime {
 struct Provenance {
   std::string commit, version, flags, compiler, started;  ///< started: UTC, ISO 8601
   std::map<std::string, std::string> inputs;              ///< user tensors by port: "file:tensor #hash"
+  /// The device profile that the contracts were made with, what it tightened, and which tighter checks stayed
+  /// inconclusive; empty where contracts come from no device.
+  std::string profile = {};
 };
 
 /// One case on one path of one device.

@@ -94,6 +94,10 @@ Result<DeviceProfile> profile_device(Device& device, const ProfileOptions& optio
   auto conversions = ask_conversions(device);
   if (!conversions) return tl::unexpected(conversions.error());
   std::ranges::move(*conversions, std::back_inserter(profile.answers));
+  progress("sums of products");
+  auto adders = ask_adders(device);
+  if (!adders) return tl::unexpected(adders.error());
+  std::ranges::move(*adders, std::back_inserter(profile.answers));
   return profile;
 }
 

@@ -50,7 +50,7 @@ struct FunctionMeter::Candidate {
 };
 
 struct FunctionMeter::Tally {
-  std::array<double, binades> worst{};
+  std::array<double, binades> worst{}, absolute{};
   std::array<Candidate, binades> at{};
   std::array<bool, binades> seen{};
   std::int64_t arguments = 0, regular = 0, not_rounded = 0, not_a_number = 0, breaks = 0;
@@ -90,8 +90,11 @@ void FunctionMeter::Tally::keep_worse_break(const Candidate& here, double excess
 }
 
 void FunctionMeter::Tally::merge(const Tally& other) {
-  for (std::size_t i = 0; i < binades; ++i)
-    if (other.seen[i]) keep_worse(i, other.worst[i], other.at[i]);
+  for (std::size_t i = 0; i < binades; ++i) {
+    if (!other.seen[i]) continue;
+    keep_worse(i, other.worst[i], other.at[i]);
+    absolute[i] = std::max(absolute[i], other.absolute[i]);
+  }
   if (other.breaks > 0) keep_worse_break(other.worst_break, other.worst_excess);
   arguments += other.arguments;
   regular += other.regular;
@@ -218,7 +221,9 @@ void FunctionMeter::take_range(Tally& tally, std::span<const float> a, std::span
     const double per_ulp =
         std::bit_cast<double>(static_cast<std::uint64_t>(1023 + format_.precision - 1 - exponent) << 52);
     const double error = std::fabs(std::clamp(g, -beyond, beyond) - want) * per_ulp;
-    tally.keep_worse(binade_of(af), error, here);
+    const std::size_t binade = binade_of(af);
+    tally.keep_worse(binade, error, here);
+    tally.absolute[binade] = std::max(tally.absolute[binade], error / per_ulp);
     if (error > 0.5 + screen_margin_ulp)
       ++tally.not_rounded;
     else if (error > 0.5 - screen_margin_ulp)
@@ -273,7 +278,7 @@ FunctionMeasure FunctionMeter::finish() {
   for (std::size_t i = 0; i < binades; ++i) {
     if (!total.seen[i]) continue;
     const MeasuredArgument argument = measured(total.at[i]);
-    m.binades.push_back({static_cast<int>(i & 255) - 127, i >= 256, argument.ulp});
+    m.binades.push_back({static_cast<int>(i & 255) - 127, i >= 256, argument.ulp, total.absolute[i]});
     if (m.binades.size() == 1 || argument.ulp > m.worst.ulp) m.worst = argument;
   }
   for (const Candidate& c : total.near_half) m.not_rounded += measured(c).ulp > 0.5;

@@ -23,6 +23,7 @@ struct BinadeError {
   int exponent = 0;  ///< 2^exponent <= |a| < 2^(exponent + 1)
   bool negative = false;
   double max_ulp = 0;
+  double max_absolute = 0;  ///< largest |got - exact|, by the screen
 };
 
 /// Arguments that are not judged by ULP alone, and the first of them that is wrong.

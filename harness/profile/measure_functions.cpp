@@ -102,7 +102,8 @@ Result<std::vector<FunctionMeasure>> measure_set(Device& device, const Implement
   for (FunctionMeter& meter : meters) {
     measures.push_back(meter.finish());
     measures.back().arguments_text = set.text;
-    measures.back().exhaustive = set.exhaustive;
+    // All divisors, each with one dividend, are not all quotients.
+    measures.back().exhaustive = set.exhaustive && inputs_of(measures.back().function) == 1;
   }
   return measures;
 }

@@ -40,6 +40,11 @@ Result<std::vector<ProfileAnswer>> ask_arithmetic(Device& device, const Implemen
 /// Rounding, overflow, subnormals and NaN of the conversions: the kernels' own (op cast) and the language's.
 Result<std::vector<ProfileAnswer>> ask_conversions(Device& device);
 
+/// What adds up the products of each legal GEMM path that stores fp32: bits beside the largest term,
+/// rounding, subnormal operands. Descriptions: what a path declares is checked by its revealed tree and its
+/// replay.
+Result<std::vector<ProfileAnswer>> ask_adders(Device& device);
+
 /// What the answers say of subnormals in a path's arithmetic, all operations alike.
 Denormals denormals_of(std::span<const ProfileAnswer> answers, std::string_view format);
 

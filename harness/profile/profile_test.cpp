@@ -99,6 +99,17 @@ TEST_F(Profile, TheCpuDeviceKeepsItsPromises) {
   EXPECT_EQ(answer_to(p, "min with one NaN"), "the number");
   EXPECT_EQ(answer_to(p, "load and store"), "every bit kept");
   EXPECT_EQ(denormals_of(p.answers, "fp32"), Denormals::preserve);
+  const auto of_path = [&](std::string_view path, std::string_view question) {
+    for (const ProfileAnswer& a : p.answers)
+      if (a.group == path && a.question == question) return a.answer;
+    return std::string("not asked");
+  };
+  EXPECT_TRUE(of_path("tensor_core_f16_f32", "bits").ends_with("8 x 2^-26 give 1: 25 bits"))
+      << of_path("tensor_core_f16_f32", "bits");
+  EXPECT_EQ(of_path("tensor_core_bf16_f32", "rounding of the sum"), "toward zero");
+  EXPECT_TRUE(of_path("sequential_f32", "bits").starts_with("2 x 2^-24 beside 1 give 1"));
+  EXPECT_EQ(of_path("sequential_f16_f32", "rounding of the sum"), "to nearest even");
+  EXPECT_EQ(of_path("tensor_core_f16_f32", "subnormal operand"), "kept");
   int functions = 0;
   for (const FunctionMeasure& m : p.functions) {
     EXPECT_LE(m.worst.ulp, 0.501) << name_of(m.function) << " over " << m.arguments_text;
