@@ -211,6 +211,42 @@ Index reduction_length(const OpCall& call, const Program& program) {
   return std::max(layout.dim, layout.seq * layout.group);
 }
 
+/// Tokens of one batch entry are `seq` rows; a head's columns lie together. Keys may change places where no
+/// mask orders them; zeros in V take keys out of the second sum only.
+std::vector<Symmetry> attention_symmetries(const Attributes& attributes, PortShapes in, bool backward) {
+  const Layout layout = layout_of(attributes, *in[0]);
+  const Index dim = layout.dim, group = layout.group, seq = layout.seq;
+  std::vector<PortAxis> entries{{0, 1, 0, seq}, {1, 1, 0, seq}, {2, 1, 0, seq}, {3, 0, 0, seq}};
+  std::vector<PortAxis> heads{{0, 0, 0, dim * group}, {1, 0, 0, dim}, {2, 0, 0, dim}};
+  if (!backward) {
+    std::vector<Symmetry> found{
+        {Symmetry::Kind::reduction, "columns of a head", {{0, 0, dim}, {1, 0, dim}}, {}},
+        {Symmetry::Kind::batch, "entries", entries, {{0, 1, 0, seq}}},
+        {Symmetry::Kind::position, "heads", heads, {{0, 0, 0, dim * group}}}};
+    if (!layout.causal)
+      found.push_back(
+          {Symmetry::Kind::reduction, "keys", {{1, 1, seq}, {2, 1, seq}, {3, 0, seq}}, {}, false, 1});
+    return found;
+  }
+  entries.push_back({4, 1, 0, seq});
+  heads.push_back({4, 0, 0, dim * group});
+  std::vector<Symmetry> found{
+      {Symmetry::Kind::reduction,
+       "columns of a head",
+       {{0, 0, dim}, {1, 0, dim}},
+       {{0, 0, dim}, {1, 0, dim}}},
+      {Symmetry::Kind::batch, "entries", entries, {{0, 1, 0, seq}, {1, 1, 0, seq}, {2, 1, 0, seq}}},
+      {Symmetry::Kind::position, "heads", heads, {{0, 0, 0, dim * group}, {1, 0, 0, dim}, {2, 0, 0, dim}}}};
+  if (!layout.causal) {
+    found.push_back({Symmetry::Kind::reduction,
+                     "keys",
+                     {{1, 1, seq}, {2, 1, seq}, {3, 0, seq}},
+                     {{1, 1, seq}, {2, 1, seq}}});
+    found.push_back({Symmetry::Kind::reduction, "queries", {{0, 1, seq}, {4, 1, seq}}, {{0, 1, seq}}});
+  }
+  return found;
+}
+
 Result<void> attention_gradient(const OpCall& call, GradientBuilder& builder) {
   const TensorId d_o = builder.output_gradient(0);
   if (d_o == no_tensor || !(builder.wants(0) || builder.wants(1) || builder.wants(2))) return {};
@@ -240,6 +276,7 @@ std::vector<std::unique_ptr<const Op>> make_attention_ops() {
       .gradient = attention_gradient,
       .flops_per_element = [](const OpCall& c, const Program& p) { return flops_per_element(c, p, 2); },
       .reduction_length = reduction_length,
+      .symmetries = [](const Attributes& a, PortShapes in) { return attention_symmetries(a, in, false); },
   }));
   ops.push_back(make_op({
       .name = "attention_backward",
@@ -258,6 +295,7 @@ std::vector<std::unique_ptr<const Op>> make_attention_ops() {
       .gradient = {},
       .flops_per_element = [](const OpCall& c, const Program& p) { return flops_per_element(c, p, 5); },
       .reduction_length = reduction_length,
+      .symmetries = [](const Attributes& a, PortShapes in) { return attention_symmetries(a, in, true); },
   }));
   return ops;
 }

@@ -77,6 +77,13 @@ class DefinedOp final : public Op {
     return d_.reduction_length(completed(call), program);
   }
 
+  std::vector<Symmetry> symmetries(const Attributes& attributes, PortShapes inputs) const override {
+    if (!d_.symmetries) return {};
+    std::vector<std::optional<Shape>> ports(inputs.begin(), inputs.end());
+    ports.resize(d_.inputs.size());
+    return d_.symmetries(with_fallbacks(attributes, d_.attributes), ports);
+  }
+
   std::optional<std::vector<Tensor>> restrict_to(const Attributes& attributes, const PortTensors& inputs,
                                                  std::span<const std::int64_t> rows,
                                                  std::span<const std::int64_t> cols) const override {

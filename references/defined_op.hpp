@@ -49,6 +49,8 @@ struct OpDefinition {
                                                    std::span<const std::int64_t> rows,
                                                    std::span<const std::int64_t> cols)>
       restrict_to = {};
+  /// Op::symmetries; empty: the order experiments have nothing to permute.
+  std::function<std::vector<Symmetry>(const Attributes&, PortShapes)> symmetries = {};
 };
 
 /// The op of a definition. Bytes are counted as each input read once and each output written once.

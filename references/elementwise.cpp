@@ -54,6 +54,12 @@ OpDefinition elementwise(std::string_view name, std::string_view summary, std::v
   op.flops_per_element = [flops](const OpCall&, const Program&) { return flops; };
   op.restrict_to = [](const Attributes&, const PortTensors& ports, std::span<const std::int64_t> rows,
                       std::span<const std::int64_t> cols) { return restrict_all(ports, rows, cols); };
+  op.symmetries = [same](const Attributes&, PortShapes ports) -> std::vector<Symmetry> {
+    if (ports[0]->size() < 2) return {};
+    Symmetry rows{Symmetry::Kind::batch, "rows", {}, {{0, 1}}};
+    for (std::size_t port = 0; port < same; ++port) rows.inputs.push_back({port, 1});
+    return {rows};
+  };
   return op;
 }
 

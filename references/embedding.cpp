@@ -117,6 +117,10 @@ std::vector<std::unique_ptr<const Op>> make_embedding_ops() {
       // All rows may have one id.
       .reduction_length = [](const OpCall& call,
                              const Program& program) { return program.spec(call.inputs[1]).shape[0]; },
+      .symmetries = [](const Attributes&, PortShapes) -> std::vector<Symmetry> {
+        return {{Symmetry::Kind::reduction, "rows", {{1, 1}, {0, 0}}, {}, true, 0},
+                {Symmetry::Kind::batch, "columns", {{1, 0}}, {{0, 0}}}};
+      },
   }));
   return ops;
 }

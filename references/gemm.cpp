@@ -162,18 +162,20 @@ class Gemm final : public Op, public ProductOp {
     return {};
   }
 
-  std::optional<std::vector<Tensor>> permute_reduction(const Attributes& attributes,
-                                                       const PortTensors& inputs,
-                                                       std::uint64_t seed) const override {
+  std::vector<Symmetry> symmetries(const Attributes& attributes,
+                                   std::span<const std::optional<Shape>> inputs) const override {
     const Settings s = settings_of(attributes);
-    const std::size_t axis_a = inputs[0]->shape().size() - (s.trans_a ? 2 : 1);
-    const std::size_t axis_b = inputs[1]->shape().size() - (s.trans_b ? 1 : 2);
-    const std::vector<std::int64_t> order = random_permutation(inputs[0]->shape()[axis_a], seed);
-    std::vector<Tensor> permuted;
-    permuted.push_back(permute(*inputs[0], axis_a, order));
-    permuted.push_back(permute(*inputs[1], axis_b, order));
-    if (inputs.size() > 2) permuted.push_back(inputs[2] != nullptr ? *inputs[2] : Tensor{});
-    return permuted;
+    const std::size_t a_row = s.trans_a ? 0 : 1, b_row = s.trans_b ? 0 : 1;
+    const bool adds = s.beta != 0;
+    std::vector<Symmetry> found{{Symmetry::Kind::reduction, "k", {{0, 1 - a_row}, {1, b_row}}, {}, !adds, 0},
+                                {Symmetry::Kind::batch, "rows", {{0, a_row}, {2, 1}}, {{0, 1}}},
+                                {Symmetry::Kind::position, "columns", {{1, 1 - b_row}, {2, 0}}, {{0, 0}}}};
+    const auto batched = [&](std::size_t port) {
+      return port >= inputs.size() || !inputs[port] || inputs[port]->size() == 3;
+    };
+    if (batched(0) && batched(1) && batched(2))
+      found.push_back({Symmetry::Kind::batch, "batch", {{0, 2}, {1, 2}, {2, 2}}, {{0, 2}}});
+    return found;
   }
 
   std::optional<std::vector<Tensor>> restrict_to(const Attributes& attributes, const PortTensors& inputs,

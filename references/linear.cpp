@@ -121,15 +121,13 @@ class Linear final : public Op, public ProductOp {
     return {};
   }
 
-  std::optional<std::vector<Tensor>> permute_reduction(const Attributes&, const PortTensors& inputs,
-                                                       std::uint64_t seed) const override {
-    const std::size_t axis = inputs[0]->shape().size() - 1;
-    const std::vector<std::int64_t> order = random_permutation(inputs[0]->shape()[axis], seed);
-    std::vector<Tensor> permuted;
-    permuted.push_back(permute(*inputs[0], axis, order));
-    permuted.push_back(permute(*inputs[1], 1, order));
-    if (inputs.size() > 2) permuted.push_back(inputs[2] != nullptr ? *inputs[2] : Tensor{});
-    return permuted;
+  std::vector<Symmetry> symmetries(const Attributes& attributes,
+                                   std::span<const std::optional<Shape>> inputs) const override {
+    const bool plain = attributes.text("activation", "identity") == "identity" &&
+                       (inputs.size() < 3 || !inputs[2].has_value());
+    return {{Symmetry::Kind::reduction, "k", {{0, 0}, {1, 0}}, {}, plain, 0},
+            {Symmetry::Kind::batch, "rows", {{0, 1}}, {{0, 1}}},
+            {Symmetry::Kind::position, "columns", {{1, 1}, {2, 0}}, {{0, 0}}}};
   }
 
   std::optional<std::vector<Tensor>> restrict_to(const Attributes&, const PortTensors& inputs,

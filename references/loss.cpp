@@ -124,6 +124,10 @@ std::vector<std::unique_ptr<const Op>> make_loss_ops() {
             return 4 * static_cast<double>(classes(call, program)) + 3;
           },
       .reduction_length = classes,
+      .symmetries = [](const Attributes&, PortShapes) -> std::vector<Symmetry> {
+        return {{Symmetry::Kind::reduction, "classes", {{0, 0}, {1, 0, 0, 1, true}}, {}},
+                {Symmetry::Kind::batch, "rows", {{0, 1}, {1, 0}}, {{0, 0}}}};
+      },
   }));
   ops.push_back(make_op({
       .name = "softmax_cross_entropy_backward",
@@ -141,6 +145,10 @@ std::vector<std::unique_ptr<const Op>> make_loss_ops() {
       .gradient = {},
       .flops_per_element = [](const OpCall&, const Program&) { return 7.0; },
       .reduction_length = classes,
+      .symmetries = [](const Attributes&, PortShapes) -> std::vector<Symmetry> {
+        return {{Symmetry::Kind::reduction, "classes", {{0, 0}, {1, 0, 0, 1, true}}, {{0, 0}}},
+                {Symmetry::Kind::batch, "rows", {{0, 1}, {1, 0}, {2, 0}}, {{0, 1}}}};
+      },
   }));
   ops.push_back(make_op({
       .name = "mean",
@@ -163,6 +171,9 @@ std::vector<std::unique_ptr<const Op>> make_loss_ops() {
           },
       .reduction_length = [](const OpCall& call,
                              const Program& program) { return program.spec(call.inputs[0]).shape[0]; },
+      .symmetries = [](const Attributes&, PortShapes) -> std::vector<Symmetry> {
+        return {{Symmetry::Kind::reduction, "elements", {{0, 0}}, {}, false, 0}};
+      },
   }));
   ops.push_back(make_op({
       .name = "mean_backward",

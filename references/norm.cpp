@@ -93,6 +93,11 @@ OpDefinition rms_norm_op() {
     return call.inputs[1] == no_tensor ? 3.0 : 4.0;
   };
   op.reduction_length = group_length();
+  op.symmetries = [](const Attributes& attributes, PortShapes) -> std::vector<Symmetry> {
+    const std::int64_t group = attributes.integer("group");
+    return {{Symmetry::Kind::reduction, "columns", {{0, 0, group}, {1, 0}}, {{0, 0, group}}},
+            {Symmetry::Kind::batch, "rows", {{0, 1}}, {{0, 1}, {1, 1}}}};
+  };
   return op;
 }
 
@@ -131,6 +136,11 @@ OpDefinition rms_norm_backward_op() {
     return std::vector{take(*in[0], 0, rows), in[1] != nullptr ? *in[1] : Tensor{}, take(*in[2], 0, rows),
                        take(*in[3], 0, rows)};
   };
+  op.symmetries = [](const Attributes& attributes, PortShapes) -> std::vector<Symmetry> {
+    const std::int64_t group = attributes.integer("group");
+    return {{Symmetry::Kind::reduction, "columns", {{0, 0, group}, {1, 0}, {3, 0, group}}, {{0, 0, group}}},
+            {Symmetry::Kind::batch, "rows", {{0, 1}, {2, 1}, {3, 1}}, {{0, 1}}}};
+  };
   return op;
 }
 
@@ -161,6 +171,10 @@ OpDefinition rms_norm_weight_gradient_op() {
   op.restrict_to = [](const Attributes&, const PortTensors& in, std::span<const std::int64_t>,
                       std::span<const std::int64_t> cols) -> std::optional<std::vector<Tensor>> {
     return std::vector{take(*in[0], 1, cols), *in[1], take(*in[2], 1, cols)};
+  };
+  op.symmetries = [](const Attributes&, PortShapes) -> std::vector<Symmetry> {
+    return {{Symmetry::Kind::reduction, "rows", {{0, 1}, {1, 1}, {2, 1}}, {}, true, 0},
+            {Symmetry::Kind::batch, "columns", {{0, 0}, {2, 0}}, {{0, 0}}}};
   };
   return op;
 }

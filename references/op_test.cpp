@@ -72,25 +72,6 @@ TEST(Ops, WorkCountsFlopsAndBytes) {
   EXPECT_EQ(ops.find("gemm")->reduction_length(call, program), 8);
 }
 
-TEST(Ops, PermutedReductionIsTheSameMathematics) {
-  const OpTable ops = make_op_table();
-  const Tensor x = counted({3, 11}), w = counted({4, 11}), bias = counted({4});
-  const Op& linear = *ops.find("linear");
-  const auto permuted = linear.permute_reduction({}, {&x, &w, &bias}, 5);
-  ASSERT_TRUE(permuted && permuted->size() == 3);
-  EXPECT_NE(content_hash((*permuted)[0]), content_hash(x));
-  EXPECT_EQ(values(linear, {}, {&(*permuted)[0], &(*permuted)[1], &(*permuted)[2]}),
-            values(linear, {}, {&x, &w, &bias}));  // small integers: exact in any order
-  const Tensor a = counted({2, 11, 3}), b = counted({2, 4, 11});
-  const Attributes both{{"trans_a", std::int64_t{1}}, {"trans_b", std::int64_t{1}}};
-  const Op& gemm = *ops.find("gemm");
-  const auto turned = gemm.permute_reduction(both, {&a, &b, nullptr}, 6);
-  ASSERT_TRUE(turned && turned->size() == 3);
-  EXPECT_EQ((*turned)[2].elements(), Tensor{}.elements());
-  EXPECT_EQ(values(gemm, both, {&(*turned)[0], &(*turned)[1], nullptr}),
-            values(gemm, both, {&a, &b, nullptr}));
-}
-
 TEST(Ops, RestrictionGivesTheChosenRowsAndColumns) {
   const OpTable ops = make_op_table();
   const Op& gemm = *ops.find("gemm");

@@ -115,6 +115,10 @@ std::vector<std::unique_ptr<const Op>> make_optimizer_ops() {
             const Shape& shape = program.spec(call.inputs[0]).shape;
             return shape[0] * shape[1];
           },
+      .symmetries = [](const Attributes&, PortShapes) -> std::vector<Symmetry> {
+        return {{Symmetry::Kind::reduction, "columns", {{0, 0}}, {{0, 0}}},
+                {Symmetry::Kind::reduction, "rows", {{0, 1}}, {{0, 1}}}};
+      },
   }));
   return ops;
 }

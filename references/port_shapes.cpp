@@ -88,17 +88,6 @@ Tensor take(const Tensor& tensor, std::size_t axis, std::span<const std::int64_t
   return std::move(*result);
 }
 
-Tensor permute(const Tensor& tensor, std::size_t axis, std::span<const std::int64_t> order) {
-  Tensor result = tensor;
-  copy_along(tensor, axis, order, result);
-  return result;
-}
-
-std::vector<std::int64_t> random_permutation(std::int64_t n, std::uint64_t seed) {
-  auto plan = plan_summation({SummationOrder::Kind::permuted, 0, seed}, n);
-  return plan ? std::move(plan->permutation) : std::vector<std::int64_t>{};
-}
-
 Result<void> check_attributes(std::string_view op, const Attributes& attributes,
                               std::span<const std::string_view> integers,
                               std::span<const std::string_view> reals,

@@ -25,11 +25,6 @@ PortShape transposed(PortShape shape, bool transpose);
 /// Elements of `tensor` (rank 1 to 3) at the given indices along one axis; an empty list takes all.
 /// Contiguous.
 Tensor take(const Tensor& tensor, std::size_t axis, std::span<const std::int64_t> indices);
-/// The tensor with its axis permuted: entry i of the result is entry order[i] of `tensor`; strides stay, pads
-/// get the guard poison.
-Tensor permute(const Tensor& tensor, std::size_t axis, std::span<const std::int64_t> order);
-/// A permutation of 0..n-1 drawn from `seed` (Fisher-Yates over Philox: the same everywhere).
-std::vector<std::int64_t> random_permutation(std::int64_t n, std::uint64_t seed);
 
 /// Every attribute must be known and of its type: names of integers, reals and texts.
 Result<void> check_attributes(std::string_view op, const Attributes& attributes,

@@ -59,6 +59,12 @@ OpDefinition alike(std::string_view name, std::string_view summary, std::vector<
                         std::span<const std::int64_t> cols) {
       return restrict_rows(ports, true, rows, cols);
     };
+  op.symmetries = [ports = inputs.size(), results](const Attributes&, PortShapes) -> std::vector<Symmetry> {
+    Symmetry rows{Symmetry::Kind::batch, "rows", {}, {}};
+    for (std::size_t port = 0; port < ports; ++port) rows.inputs.push_back({port, 1});
+    for (std::size_t port = 0; port < results; ++port) rows.outputs.push_back({port, 1});
+    return {rows};
+  };
   return op;
 }
 

@@ -43,6 +43,10 @@ OpDefinition gradient_reduction_op() {
                       std::span<const std::int64_t> cols) -> std::optional<std::vector<Tensor>> {
     return std::vector{take(*in[0], 1, cols)};
   };
+  op.symmetries = [](const Attributes&, PortShapes) -> std::vector<Symmetry> {
+    return {{Symmetry::Kind::reduction, "rows", {{0, 1}}, {}, true, 0},
+            {Symmetry::Kind::batch, "columns", {{0, 0}}, {{0, 0}}}};
+  };
   return op;
 }
 
@@ -70,6 +74,10 @@ OpDefinition square_sum_op() {
     return 2 * static_cast<double>(length(call, program));
   };
   op.reduction_length = length;
+  op.symmetries = [](const Attributes&, PortShapes) -> std::vector<Symmetry> {
+    return {{Symmetry::Kind::reduction, "columns", {{0, 0}}, {}, true, 0},
+            {Symmetry::Kind::reduction, "rows", {{0, 1}}, {}, true, 0}};
+  };
   return op;
 }
 
@@ -100,6 +108,9 @@ OpDefinition clip_factor_op() {
   };
   op.reduction_length = [](const OpCall& call, const Program& program) {
     return elements_of(program.spec(call.inputs[0]).shape);
+  };
+  op.symmetries = [](const Attributes&, PortShapes) -> std::vector<Symmetry> {
+    return {{Symmetry::Kind::reduction, "parameters", {{0, 0}}, {}, false, 0}};
   };
   return op;
 }

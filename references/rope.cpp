@@ -205,6 +205,12 @@ OpDefinition head_scale_gain_gradient_op() {
     return 2 * static_cast<double>(terms(call, program));
   };
   op.reduction_length = terms;
+  op.symmetries = [](const Attributes& attributes, PortShapes in) -> std::vector<Symmetry> {
+    const std::int64_t dim = in[0]->back() / attributes.integer("heads");
+    return {{Symmetry::Kind::reduction, "rows", {{0, 1}, {1, 1}}, {}, true, 0},
+            {Symmetry::Kind::reduction, "columns of a head", {{0, 0, dim}, {1, 0, dim}}, {}, true, 0},
+            {Symmetry::Kind::position, "heads", {{0, 0, 0, dim}, {1, 0, 0, dim}}, {{0, 0}}}};
+  };
   return op;
 }
 

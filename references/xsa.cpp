@@ -112,6 +112,23 @@ std::vector<AttributeRule> xsa_rules() {
   return {{"heads", Index{1}, true, 1, many}, {"kv_heads", Index{1}, true, 1, many}};
 }
 
+std::vector<Symmetry> xsa_symmetries(const Attributes& attributes, PortShapes in, bool backward) {
+  const Layout layout = layout_of(attributes, *in[0]);
+  const Index dim = layout.dim, wide = layout.dim * layout.group;
+  Symmetry columns{Symmetry::Kind::reduction, "columns of a head", {{0, 0, dim}, {1, 0, dim}}, {{0, 0, dim}}};
+  Symmetry rows{Symmetry::Kind::batch, "rows", {{0, 1}, {1, 1}}, {{0, 1}}};
+  Symmetry heads{Symmetry::Kind::position, "heads", {{0, 0, 0, wide}, {1, 0, 0, dim}}, {{0, 0, 0, wide}}};
+  if (backward) {
+    columns.inputs.push_back({2, 0, dim});
+    columns.outputs.push_back({1, 0, dim});
+    rows.inputs.push_back({2, 1});
+    rows.outputs.push_back({1, 1});
+    heads.inputs.push_back({2, 0, 0, wide});
+    heads.outputs.push_back({1, 0, 0, dim});
+  }
+  return {columns, rows, heads};
+}
+
 Index head_dim(const OpCall& call, const Program& program) {
   return layout_of(call.attributes, program.spec(call.inputs[0]).shape).dim;
 }
@@ -144,6 +161,7 @@ std::vector<std::unique_ptr<const Op>> make_xsa_ops() {
       .gradient = xsa_gradient,
       .flops_per_element = [](const OpCall&, const Program&) { return 7.0; },
       .reduction_length = head_dim,
+      .symmetries = [](const Attributes& a, PortShapes in) { return xsa_symmetries(a, in, false); },
   }));
   ops.push_back(make_op({
       .name = "xsa_backward",
@@ -160,6 +178,7 @@ std::vector<std::unique_ptr<const Op>> make_xsa_ops() {
       .gradient = {},
       .flops_per_element = [](const OpCall&, const Program&) { return 18.0; },
       .reduction_length = head_dim,
+      .symmetries = [](const Attributes& a, PortShapes in) { return xsa_symmetries(a, in, true); },
   }));
   return ops;
 }

@@ -6,7 +6,7 @@
 
 #include "reports/failure_text.hpp"
 #include "reports/markdown_text.hpp"
-#include "reports/order_text.hpp"
+#include "reports/order_report.hpp"
 #include "reports/summary.hpp"
 #include "reports/training_plot.hpp"
 
@@ -69,6 +69,7 @@ std::string to_markdown(std::span<const Record> records, const MarkdownOptions& 
   for (const std::string& what : missing) out += "**Incomplete:** " + markdown_text(what) + ".\n\n";
   for (const DeviceSummary& device : summary.devices) device_table(out, device);
   out += training_markdown(training_figures(records), options.images);
+  out += order_markdown(order_figures(records), options.images);
 
   std::size_t shown = 0, left = 0;
   for (const Record& record : records) {

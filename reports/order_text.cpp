@@ -34,6 +34,13 @@ DeviceSpread device_spread(const OrderEffects& order) {
     summary.unequal += (*spread)->bit_equal ? 0 : 1;
     summary.max_deviation = std::max(summary.max_deviation, (*spread)->rms_deviation_sigma);
   }
+  // Programs of one call have their figures above already.
+  if (!order.permutation && !order.batch_invariance)
+    for (const OrderExperiment& e : order.experiments) {
+      ++summary.experiments;
+      summary.unequal += e.spread.bit_equal ? 0 : 1;
+      summary.max_deviation = std::max(summary.max_deviation, e.spread.rms_deviation_sigma);
+    }
   summary.run_to_run_unequal = order.run_to_run && !order.run_to_run->bit_equal;
   return summary;
 }
@@ -44,6 +51,8 @@ std::vector<std::string> order_lines(const OrderEffects& order) {
   add_line(lines, "batch invariance", order.batch_invariance);
   add_line(lines, "permuted reduction", order.permutation);
   add_line(lines, "emulated orders", order.ensemble);
+  for (const OrderExperiment& e : order.experiments)
+    add_line(lines, fmt::format("{}, {} {}", e.op, e.what, e.along).c_str(), e.spread);
   return lines;
 }
 

@@ -204,6 +204,16 @@ void record_fields(A& a, Fields<SampledCheck> auto& s) {
   a.sparse("refused", s.refused);
 }
 
+inline bool operator!=(const Power& a, const Power& b) {
+  return a.seen != b.seen || a.missed != b.missed || a.void_mutants != b.void_mutants;
+}
+template <class A>
+void record_fields(A& a, Fields<Power> auto& s) {
+  a.sparse("seen", s.seen);
+  a.sparse("missed", s.missed);
+  a.sparse("void", s.void_mutants);
+}
+
 template <class A>
 void record_fields(A& a, Fields<OutputRecord> auto& s) {
   a("call", s.call);
@@ -217,6 +227,7 @@ void record_fields(A& a, Fields<OutputRecord> auto& s) {
   a("contract", s.contract);
   a("judgement", s.judgement);
   a("sampled", s.sampled);
+  a.sparse("power", s.power);
 }
 
 template <class A>
@@ -236,11 +247,22 @@ void record_fields(A& a, Fields<OrderSpread> auto& s) {
 }
 
 template <class A>
+void record_fields(A& a, Fields<OrderExperiment> auto& s) {
+  a("op", s.op);
+  a("path", s.path);
+  a("what", s.what);
+  a("along", s.along);
+  a("port", s.port);
+  a("spread", s.spread);
+}
+
+template <class A>
 void record_fields(A& a, Fields<OrderEffects> auto& s) {
   a("run_to_run", s.run_to_run);
   a("batch_invariance", s.batch_invariance);
   a("permutation", s.permutation);
   a("ensemble", s.ensemble);
+  a.sparse("experiments", s.experiments);
   a("notes", s.notes);
 }
 

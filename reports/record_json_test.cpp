@@ -57,6 +57,8 @@ TEST(RecordJson, EveryMemberOfEveryPartIsNamed) {
   EXPECT_EQ(named_fields<WorstElement>(), member_count<WorstElement>());
   EXPECT_EQ(named_fields<OrderEffects>(), member_count<OrderEffects>());
   EXPECT_EQ(named_fields<OrderSpread>(), member_count<OrderSpread>());
+  EXPECT_EQ(named_fields<OrderExperiment>(), member_count<OrderExperiment>());
+  EXPECT_EQ(named_fields<Power>(), member_count<Power>());
   EXPECT_EQ(named_fields<Provenance>(), member_count<Provenance>());
   EXPECT_EQ(named_fields<GuardDamage>(), member_count<GuardDamage>());
   EXPECT_EQ(named_fields<DeviceInfo>(), member_count<DeviceInfo>());

@@ -65,12 +65,16 @@ inline Record sample_record(Verdict verdict = Verdict::fail) {
   j.worst_aggregate = 12.5;
   j.location = {"column 2", 17, 1, 2, 3, 4, 5, 6};
   j.replay = {true, "sequential fma", true, 6, 4, 9, "a note"};
+  o.power = {{"zeroed", "x 2"}, {"x 1.01"}, {"row dropped"}};
   r.outputs = {o};
   r.guard_damage = {{"D", -16, 8}};
   r.input_hashes = {{"A", "0123"}, {"B", "4567"}};
   r.order.run_to_run = OrderSpread{3, 12, false, 2, 5, 1, 1, 0.5, 0.25, 3, 0.75, 11};
   r.order.permutation = OrderSpread{2, 6, true, 0, -1, 0, 0, 0, 0, 0, 0, 6};
   r.order.ensemble = OrderSpread{9, 48, false, 40, 0, 0, 4, 2, 1, 3, 1, 48};
+  r.order.experiments = {
+      {"gemm", r.path, "split 4", "k", "D", OrderSpread{2, 6, false, 3, 1, 0, 2, 1, 0.5, 3, 0.75, 6}},
+      {"gemm", r.path, "alone", "rows", "D", OrderSpread{2, 6, true, 0, -1, 0, 0, 0, 0, 0, 0, 0}}};
   r.order.notes = {"no batch"};
   r.device_seconds = {0.5, 0.25};
   r.host_seconds = {1, 2, 3};

@@ -1,6 +1,7 @@
 #include "reports/statistics_text.hpp"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include "reports/summary.hpp"
 
@@ -68,6 +69,10 @@ std::string statistics_text(const OutputRecord& output) {
                    s.outside_hard));
   line("contract", contract_text(output.contract));
   if (output.sampled) line("sampled", sampled_text(*output.sampled));
+  if (!output.power.missed.empty())
+    line("power", fmt::format("would pass too: {}", fmt::join(output.power.missed, ", ")));
+  else if (!output.power.seen.empty())
+    line("power", fmt::format("sees: {}", fmt::join(output.power.seen, ", ")));
   const ReplayResult& replay = output.judgement.replay;
   if (replay.attempted)
     line("replay", fmt::format("{} of {} bits equal to {}{}{}", replay.equal, replay.compared, replay.model,

@@ -64,12 +64,14 @@ TEST(Markdown, ManyFailuresAreCutShortAndCounted) {
 
 TEST(OrderText, OneLineAnExperiment) {
   const auto lines = order_lines(sample_record().order);
-  ASSERT_EQ(lines.size(), 3u);
+  ASSERT_EQ(lines.size(), 5u);
   EXPECT_EQ(
       lines[0],
       "run to run: 2 of 12 elements differ over 3 results, at most 1 ulp, rms 0.5 ulp (deviation 0.75 of the "
       "predicted)");
   EXPECT_EQ(lines[1], "permuted reduction: same bits (2 results, 6 elements)");
+  EXPECT_TRUE(lines[3].starts_with("gemm, split 4 k: 3 of 6 elements differ")) << lines[3];
+  EXPECT_EQ(lines[4], "gemm, alone rows: same bits (2 results, 6 elements)");
 }
 
 TEST(StatisticsText, HoldsEveryStatistic) {

@@ -69,6 +69,11 @@ TEST_P(Healthy, NoAlarm) {
         const Record record = runner.run(c, path);
         tensors += static_cast<int>(record.outputs.size());
         if (record.verdict == Verdict::pass) continue;
+        // Without a known order, sums that cancel are smaller than what an order may do to them: zeros would
+        // pass, and the case says so. That is no alarm.
+        if (GetParam() && record.verdict == Verdict::untrusted && c.fill == Fill::cancelling &&
+            record.reason.find("zeroed") != std::string::npos)
+          continue;
         ++alarms;
         if (alarms <= 20)
           ADD_FAILURE() << record.repro << ": " << name_of(record.verdict) << ": " << record.reason;

@@ -70,7 +70,8 @@ void add_report_command(CLI::App& app, Context& context) {
                       "Write a Markdown summary to this file (-: standard output)");
   command
       ->add_option("-o,--out", options->out,
-                   "Directory for junit.xml, summary.md and, of training runs, plots of the loss (SVG)")
+                   "Directory for junit.xml, summary.md and pictures (SVG): what orders of summation do, "
+                   "the losses of training runs")
       ->check([](const std::string& text) { return std::string(text.empty() ? "the value is empty" : ""); });
   command->add_flag("--each-case", options->each_case, "A row a case in the table, instead of a row a path");
   command->footer(

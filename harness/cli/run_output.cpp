@@ -5,6 +5,7 @@
 #include "harness/cli/output.hpp"
 #include "reports/junit.hpp"
 #include "reports/markdown.hpp"
+#include "reports/order_report.hpp"
 #include "reports/training_plot.hpp"
 
 namespace parity::cli {
@@ -29,6 +30,8 @@ Result<void> write_summaries(const std::filesystem::path& directory, std::span<c
   if (auto written = write_file(directory / "junit.xml", to_junit(records, missing)); !written)
     return written;
   for (const TrainingFigure& figure : training_figures(records))
+    if (auto written = write_file(directory / figure.file, figure.svg); !written) return written;
+  for (const OrderFigure& figure : order_figures(records))
     if (auto written = write_file(directory / figure.file, figure.svg); !written) return written;
   return write_file(directory / "summary.md", to_markdown(records, {.missing = missing, .images = true}));
 }

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "harness/ladder/power.hpp"
+
 namespace parity {
 
 Contract derive_contract(const ArithmeticModel& model, DType store, bool exact) {
@@ -112,6 +114,10 @@ Result<std::vector<OutputRecord>> judge_call(const FinishedCall& call, Confirmat
                                return replay_single_elements(result, models, elements);
                              });
     if (call.on_output != nullptr && *call.on_output) (*call.on_output)(record, got, (*want)[output]);
+    if (record.judgement.verdict == Verdict::pass) {
+      record.power = measure_power(result, (*want)[output], record.contract, replayed);
+      if (call.program->calls.size() == 1) distrust_powerless(record.power, record.judgement);
+    }
     records.push_back(std::move(record));
   }
   if (reference != nullptr) *reference = *std::move(want);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "harness/ladder/program.hpp"
+#include "harness/ladder/symmetry.hpp"
 #include "harness/numerics/arithmetic.hpp"
 
 namespace parity {
@@ -55,16 +56,14 @@ class Op {
   /// (gradient_builder.hpp). An op without one cannot be differentiated: an error of kind unsupported.
   virtual Result<void> gradient(const OpCall& call, GradientBuilder& builder) const;
 
-  // What the order experiments need. An op that does not reduce, or has no independent rows, returns nullopt.
-
-  /// The same mathematics with the reduction axis permuted by `seed`: new input tensors, in port order (an
-  /// empty port stays an empty Tensor of rank 0 and is skipped). Shapes, dtypes and strides stay.
-  virtual std::optional<std::vector<Tensor>> permute_reduction(const Attributes&, const PortTensors&,
-                                                               std::uint64_t /*seed*/) const {
-    return std::nullopt;
+  /// What may be permuted without another result: terms of sums, entries of a batch, rows and columns. The
+  /// order experiments and the mutants of a case follow from it. Empty: nothing, or nothing that is declared.
+  virtual std::vector<Symmetry> symmetries(const Attributes&, std::span<const std::optional<Shape>>) const {
+    return {};
   }
-  /// The sub-problem whose outputs are the given rows and columns of output 0 (per batch entry; empty: all).
-  /// Used for batch invariance and to replay a sample of a large result. Tensors are contiguous copies.
+  /// The sub-problem whose outputs are the given rows and columns of output 0 (per batch entry; empty: all);
+  /// nullopt where the op has no independent rows or columns. Used to replay a sample of a large result.
+  /// Tensors are contiguous copies.
   virtual std::optional<std::vector<Tensor>> restrict_to(const Attributes&, const PortTensors&,
                                                          std::span<const std::int64_t> /*rows*/,
                                                          std::span<const std::int64_t> /*cols*/) const {

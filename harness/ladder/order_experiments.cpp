@@ -4,8 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <set>
+#include <numeric>
 
+#include "harness/ladder/call_judge.hpp"
+#include "harness/ladder/isolated_call.hpp"
 #include "harness/tensor/convert.hpp"
 
 namespace parity {
@@ -14,181 +16,270 @@ namespace {
 
 /// Beyond this many multiply-adds the emulated ensemble costs more than it tells.
 constexpr double most_ensemble_flops = 4e6;
+/// Calls of composite programs beyond this many operations are left to rungs of their own.
+constexpr double most_isolated_flops = 3e8;
 constexpr int permutations = 2;
 
-PortTensors ports_of(const OpCall& call, const std::map<TensorId, Tensor>& inputs) {
-  PortTensors ports;
-  for (const TensorId id : call.inputs) ports.push_back(id == no_tensor ? nullptr : &inputs.at(id));
-  return ports;
+using Kind = Symmetry::Kind;
+using Units = std::vector<std::int64_t>;
+
+Units range(std::int64_t first, std::int64_t last) {
+  Units units(static_cast<std::size_t>(last - first));
+  std::iota(units.begin(), units.end(), first);
+  return units;
 }
 
-std::map<TensorId, Tensor> by_id(const OpCall& call, std::vector<Tensor> tensors) {
-  std::map<TensorId, Tensor> inputs;
-  for (std::size_t i = 0; i < call.inputs.size(); ++i)
-    if (call.inputs[i] != no_tensor) inputs.insert_or_assign(call.inputs[i], std::move(tensors[i]));
-  return inputs;
+/// The elements of several tensors of one dtype in a row.
+Result<Tensor> in_a_row(const std::vector<Tensor>& parts) {
+  std::int64_t elements = 0;
+  for (const Tensor& part : parts) elements += part.elements();
+  auto out = Tensor::create(parts.front().dtype(), {elements});
+  if (!out) return out;
+  std::int64_t at = 0;
+  for (const Tensor& part : parts)
+    for (std::int64_t i = 0; i < part.elements(); ++i) out->set_bits(at++, part.bits(i));
+  return out;
 }
 
-/// One case, one call, one output: what the experiments work on.
-class Experiments {
+/// One call on one path with the device's own inputs and results.
+class CallExperiments {
  public:
-  Experiments(const OrderSubject& subject, Execution& execution, const RunResult& first)
+  CallExperiments(const OrderSubject& subject, std::size_t index, const RunResult& run)
       : subject_(subject),
-        execution_(execution),
-        call_(subject.program.calls.front()),
+        call_(subject.program.calls[index]),
         op_(*subject.ops.find(call_.op)),
-        ports_(ports_of(call_, subject.inputs)),
-        result_(first.tensors.at(call_.outputs.front())) {}
-
-  /// The same sums with their terms in another order, on the device.
-  Result<OrderSpread> permutation() {
-    std::vector<Tensor> results;
-    for (int i = 0; i < permutations; ++i) {
-      auto permuted =
-          op_.permute_reduction(call_.attributes, ports_, subject_.seed + static_cast<std::uint64_t>(i));
-      if (!permuted) return fail(ErrorKind::unsupported, "the op has no reduction axis");
-      auto run = run_with(by_id(call_, *std::move(permuted)));
-      if (!run) return tl::unexpected(run.error());
-      results.push_back(std::move(run->tensors.at(call_.outputs.front())));
-    }
-    return spread_of(results);
+        implementation_(*subject.assignment.implementations[index]) {
+    const FinishedCall finished{&subject.program, index,           &op_,
+                                &implementation_, &subject.inputs, &run.tensors};
+    ports_ = result_of(finished).inputs;
+    for (const TensorId id : call_.outputs) results_.push_back(&run.tensors.at(id));
+    std::vector<std::optional<Shape>> shapes;
+    for (const Tensor* port : ports_)
+      shapes.push_back(port == nullptr ? std::optional<Shape>() : port->shape());
+    symmetries_ = op_.symmetries(call_.attributes, shapes);
+    std::erase_if(symmetries_, [&](const Symmetry& s) { return units_along(s, ports_) < 2; });
   }
 
-  /// First, middle and last row, each alone, against the rows in their batch.
-  Result<OrderSpread> batch_invariance() {
-    const std::int64_t rows = result_.shape().size() < 2 ? 0 : result_.shape()[result_.shape().size() - 2];
-    if (rows < 2) return fail(ErrorKind::unsupported, "there is only one row");
-    const std::set<std::int64_t> chosen{0, rows / 2, rows - 1};
-    std::vector<Tensor> batched, alone;
-    for (const std::int64_t row : chosen) {
-      auto single = run_row(row);
-      if (!single) return tl::unexpected(single.error());
-      auto part = row_of(result_, row);
-      if (!part) return tl::unexpected(part.error());
-      alone.push_back(*std::move(single));
-      batched.push_back(*std::move(part));
-    }
-    auto in_batch = concatenate(batched), on_their_own = concatenate(alone);
-    if (!in_batch || !on_their_own) return fail(ErrorKind::internal, "no memory for the rows");
-    return order_spread({&*in_batch, &*on_their_own}, nullptr, subject_.contract);
+  bool reduces() const {
+    return std::ranges::any_of(symmetries_, [](const Symmetry& s) { return s.kind == Kind::reduction; });
+  }
+  bool empty() const {
+    return std::ranges::any_of(results_, [](const Tensor* t) { return t->elements() == 0; });
+  }
+  double flops() const { return op_.work(call_, subject_.program).flops; }
+  std::string key() const {
+    std::string key = fmt::format("{} {}", call_.op, implementation_.path);
+    for (const Tensor* port : ports_)
+      key += port == nullptr ? " -" : fmt::format(" {}{}", name_of(port->dtype()), to_string(port->shape()));
+    for (const auto& [name, value] : call_.attributes.all())
+      key += std::visit([&](const auto& v) { return fmt::format(" {}={}", name, v); }, value);
+    return key;
   }
 
-  /// What healthy devices with other orders would compute.
-  Result<OrderSpread> ensemble() const {
-    const Work work = op_.work(call_, subject_.program);
-    if (work.flops > most_ensemble_flops)
-      return fail(ErrorKind::unsupported,
-                  fmt::format("left out above {:.0e} operations", most_ensemble_flops));
-    using Kind = SummationOrder::Kind;
-    std::vector<Tensor> results;
-    for (const SummationOrder& order :
-         {SummationOrder{Kind::sequential, 0, 0}, SummationOrder{Kind::reversed, 0, 0},
-          SummationOrder{Kind::pairwise, 0, 0}, SummationOrder{Kind::blocked, 32, 0},
-          SummationOrder{Kind::split_k, 4, 0}, SummationOrder{Kind::strided, 8, 0},
-          SummationOrder{Kind::permuted, 0, subject_.seed}}) {
-      ArithmeticModel model = subject_.implementation.contract;
-      model.accumulation = Accumulation{order, MultiplyAdd::fused, {}};
-      model.precision.store = result_.dtype();
-      model.denormals = Denormals::preserve;
-      const auto arithmetic = make_emulated_arithmetic(model);
-      if (!arithmetic) return tl::unexpected(arithmetic.error());
-      auto values = op_.evaluate(**arithmetic, call_.attributes, ports_);
-      if (!values) return tl::unexpected(values.error());
-      auto tensor = Tensor::create(result_.dtype(), result_.shape());
-      if (!tensor) return tl::unexpected(tensor.error());
-      narrow((*arithmetic)->store(values->front(), result_.dtype()).v, *tensor);
-      results.push_back(*std::move(tensor));
+  /// What every declared symmetry shows; what a path does not take becomes a note. Not `everything`: permuted
+  /// terms only, whose effect is the data's; the others are the path's and the shape's.
+  Result<void> run(OrderEffects& effects, bool everything) {
+    if (auto ok = prepare_bounds(); !ok) return ok;
+    std::vector<DType> stores;
+    for (const Tensor* result : results_) stores.push_back(result->dtype());
+    IsolatedCall call(subject_.device, op_, call_, implementation_, ports_, std::move(stores));
+    for (const Symmetry& symmetry : symmetries_) {
+      const auto keep = [&](std::string what, Result<OrderExperiment> measured) -> Result<void> {
+        if (measured) {
+          measured->what = std::move(what);
+          measured->along = symmetry.name;
+          effects.experiments.push_back(*std::move(measured));
+        } else if (measured.error().kind == ErrorKind::unsupported) {
+          effects.notes.push_back(
+              fmt::format("{}, {} {}: {}", call_.op, what, symmetry.name, measured.error().message));
+        } else {
+          return tl::unexpected(measured.error());
+        }
+        return {};
+      };
+      const bool reduction = symmetry.kind == Kind::reduction;
+      if (!reduction && !everything) continue;
+      if (auto ok = keep(reduction ? "permuted" : "moved", permuted(call, symmetry)); !ok) return ok;
+      if (symmetry.kind == Kind::batch)
+        if (auto ok = keep("alone", alone(call, symmetry)); !ok) return ok;
+      for (const std::int64_t parts : {2, 4})
+        if (everything && symmetry.additive && units_along(symmetry, ports_) >= parts)
+          if (auto ok = keep(fmt::format("split {}", parts), split(call, symmetry, parts)); !ok) return ok;
     }
-    std::vector<const Tensor*> pointers;
-    for (const Tensor& tensor : results) pointers.push_back(&tensor);
-    return order_spread(pointers, &subject_.want, subject_.contract);
+    return {};
   }
 
  private:
-  /// The spread of the first run and `others`.
-  Result<OrderSpread> spread_of(const std::vector<Tensor>& others) const {
-    std::vector<const Tensor*> pointers{&result_};
-    for (const Tensor& tensor : others) pointers.push_back(&tensor);
-    return order_spread(pointers, &subject_.want, subject_.contract);
-  }
-
-  Result<RunResult> run_with(const std::map<TensorId, Tensor>& inputs) {
-    if (auto ok = execution_.write(inputs); !ok) return tl::unexpected(ok.error());
-    auto run = execution_.run();
-    if (auto ok = execution_.write(subject_.inputs); !ok) return tl::unexpected(ok.error());
-    return run;
-  }
-
-  Result<Tensor> run_row(std::int64_t row) {
-    auto restricted = op_.restrict_to(call_.attributes, ports_, std::vector{row}, {});
-    if (!restricted) return fail(ErrorKind::unsupported, "the op has no independent rows");
-    Program program = subject_.program;
-    std::map<TensorId, Tensor> inputs = by_id(call_, *std::move(restricted));
-    std::vector<std::optional<Shape>> shapes;
-    for (const TensorId id : call_.inputs) {
-      shapes.push_back(id == no_tensor ? std::optional<Shape>() : inputs.at(id).shape());
-      if (id == no_tensor) continue;
-      TensorSpec& spec = program.tensors[static_cast<std::size_t>(id)];
-      spec.shape = inputs.at(id).shape();
-      spec.strides = inputs.at(id).strides();
+  Result<void> prepare_bounds() {
+    ArithmeticModel model = implementation_.contract;
+    model.precision.store = results_.front()->dtype();
+    const bool made = subject_.program.calls.size() == 1 && !subject_.want.empty();
+    if (made) {
+      want_ = subject_.want;
+    } else {
+      auto want = op_.evaluate(*make_tracked_arithmetic(model), call_.attributes, ports_);
+      if (!want) return tl::unexpected(want.error());
+      want_ = *std::move(want);
     }
-    auto inferred = op_.infer(call_.attributes, shapes);
-    if (!inferred) return tl::unexpected(inferred.error());
-    TensorSpec& output = program.tensors[static_cast<std::size_t>(call_.outputs.front())];
-    output.shape = inferred->front();
-    output.strides = contiguous_strides(output.shape);
-    const Support support = subject_.device.supports(subject_.implementation, call_, program);
-    if (!support.legal()) return fail(ErrorKind::unsupported, support.reason);
-    auto execution = Execution::load(subject_.device, program, subject_.paths, inputs);
-    if (!execution) return tl::unexpected(execution.error());
-    auto run = execution->run();
-    if (!run) return tl::unexpected(run.error());
-    return std::move(run->tensors.at(call_.outputs.front()));
+    for (const Tensor* result : results_) {
+      model.precision.store = result->dtype();
+      contracts_.push_back(derive_contract(model, result->dtype(), false));
+    }
+    return {};
   }
 
-  static Result<Tensor> row_of(const Tensor& tensor, std::int64_t row) {
-    Shape shape = tensor.shape();
-    const std::int64_t rows = shape[shape.size() - 2], cols = shape.back();
-    shape[shape.size() - 2] = 1;
-    auto out = Tensor::create(tensor.dtype(), shape);
-    if (!out) return out;
-    for (std::int64_t i = 0; i < out->elements(); ++i)
-      out->set_bits(i, tensor.bits((i / cols * rows + row) * cols + i % cols));
-    return out;
+  const PortAxis* axis_of_output(const Symmetry& symmetry, std::size_t output) const {
+    for (const PortAxis& axis : symmetry.outputs)
+      if (axis.port == output) return &axis;
+    return nullptr;
   }
 
-  /// The elements of equally shaped tensors, one tensor a row.
-  static Result<Tensor> concatenate(const std::vector<Tensor>& parts) {
-    const std::int64_t width = parts.front().elements();
-    auto out = Tensor::create(parts.front().dtype(), {static_cast<std::int64_t>(parts.size()), width});
-    if (!out) return out;
-    for (std::size_t p = 0; p < parts.size(); ++p)
-      for (std::int64_t i = 0; i < width; ++i)
-        out->set_bits(static_cast<std::int64_t>(p) * width + i, parts[p].bits(i));
-    return out;
+  /// The output whose results differ most; every entry holds one result of each output.
+  /// `rounded_more`: the others went through the store more than once, which no bound of one store predicts.
+  Result<OrderExperiment> widest(const std::vector<std::vector<Tensor>>& others,
+                                 bool rounded_more = false) const {
+    OrderExperiment worst{call_.op, implementation_.path, {}, {}, {}, {}};
+    for (std::size_t output = 0; output < results_.size(); ++output) {
+      if (!is_float(results_[output]->dtype())) continue;
+      std::vector<const Tensor*> results{results_[output]};
+      for (const auto& other : others) results.push_back(&other[output]);
+      const bool predicted = !rounded_more || !contracts_[output].store_rounds;
+      auto spread = order_spread(results, predicted ? &want_[output] : nullptr, contracts_[output]);
+      if (!spread) return tl::unexpected(spread.error());
+      const auto rank = [](const OrderSpread& s) { return std::pair(s.max_range_ulp, s.differing); };
+      if (!worst.port.empty() && rank(*spread) <= rank(worst.spread)) continue;
+      worst.port = op_.outputs()[output].name;
+      worst.spread = *std::move(spread);
+    }
+    return worst;
+  }
+
+  /// Terms, entries or places permuted, and the outputs that moved put back.
+  Result<OrderExperiment> permuted(IsolatedCall& call, const Symmetry& symmetry) {
+    const std::int64_t units = units_along(symmetry, ports_);
+    std::vector<std::vector<Tensor>> results;
+    for (int i = 0; i < permutations; ++i) {
+      const Units order = shuffled_units(units, subject_.seed + static_cast<std::uint64_t>(i));
+      const Units back = inverse_of(order);
+      auto changed = take_inputs(symmetry, ports_, order);
+      if (!changed) return tl::unexpected(changed.error());
+      auto outputs = call.run(*changed);
+      if (!outputs) return tl::unexpected(outputs.error());
+      for (std::size_t output = 0; output < outputs->size(); ++output) {
+        const PortAxis* axis = axis_of_output(symmetry, output);
+        if (axis == nullptr) continue;
+        auto restored = take_units((*outputs)[output], *axis, back);
+        if (!restored) return tl::unexpected(restored.error());
+        (*outputs)[output] = *std::move(restored);
+      }
+      results.push_back(*std::move(outputs));
+    }
+    return widest(results);
+  }
+
+  /// First, middle and last entry of a batch, each alone, against the same in the batch.
+  Result<OrderExperiment> alone(IsolatedCall& call, const Symmetry& symmetry) {
+    const std::int64_t units = units_along(symmetry, ports_);
+    std::vector<std::vector<Tensor>> batched(results_.size()), single(results_.size());
+    for (const std::int64_t unit : std::set<std::int64_t>{0, units / 2, units - 1}) {
+      const Units one{unit};
+      auto changed = take_inputs(symmetry, ports_, one);
+      if (!changed) return tl::unexpected(changed.error());
+      auto outputs = call.run(*changed);
+      if (!outputs) return tl::unexpected(outputs.error());
+      for (std::size_t output = 0; output < results_.size(); ++output) {
+        const PortAxis* axis = axis_of_output(symmetry, output);
+        if (axis == nullptr) continue;
+        auto part = take_units(*results_[output], *axis, one);
+        if (!part) return tl::unexpected(part.error());
+        batched[output].push_back(*std::move(part));
+        single[output].push_back(std::move((*outputs)[output]));
+      }
+    }
+    OrderExperiment worst{call_.op, implementation_.path, {}, {}, {}, {}};
+    for (std::size_t output = 0; output < results_.size(); ++output) {
+      if (batched[output].empty() || !is_float(results_[output]->dtype())) continue;
+      const auto in_batch = in_a_row(batched[output]), by_itself = in_a_row(single[output]);
+      if (!in_batch || !by_itself) return fail(ErrorKind::internal, "no memory for the entries");
+      auto spread = order_spread({&*in_batch, &*by_itself}, nullptr, contracts_[output]);
+      if (!spread) return tl::unexpected(spread.error());
+      if (!worst.port.empty() && spread->max_range_ulp <= worst.spread.max_range_ulp) continue;
+      worst.port = op_.outputs()[output].name;
+      worst.spread = *std::move(spread);
+    }
+    return worst;
+  }
+
+  /// The sum in parts, each a call of its own, added on the host in fp32: what a caller's split would give.
+  Result<OrderExperiment> split(IsolatedCall& call, const Symmetry& symmetry, std::int64_t parts) {
+    const std::int64_t units = units_along(symmetry, ports_);
+    std::vector<Tensor> sums;
+    for (std::int64_t part = 0; part < parts; ++part) {
+      auto changed = take_inputs(symmetry, ports_, range(units * part / parts, units * (part + 1) / parts));
+      if (!changed) return tl::unexpected(changed.error());
+      auto outputs = call.run(*changed);
+      if (!outputs) return tl::unexpected(outputs.error());
+      if (part == 0) {
+        sums = *std::move(outputs);
+        continue;
+      }
+      for (std::size_t output = 0; output < sums.size(); ++output)
+        for (std::int64_t i = 0; i < sums[output].elements(); ++i)
+          sums[output].set_value(i, static_cast<double>(static_cast<float>(sums[output].value(i) +
+                                                                           (*outputs)[output].value(i))));
+    }
+    std::vector<std::vector<Tensor>> results;
+    results.push_back(std::move(sums));
+    return widest(results, true);
   }
 
   const OrderSubject& subject_;
-  Execution& execution_;
   const OpCall& call_;
   const Op& op_;
+  const Implementation& implementation_;
   PortTensors ports_;
-  const Tensor& result_;
+  std::vector<const Tensor*> results_;
+  std::vector<Symmetry> symmetries_;
+  std::vector<Value> want_;
+  std::vector<Contract> contracts_;
 };
 
-/// Keeps what was measured, or says why it was not.
-void keep(std::optional<OrderSpread>& place, const char* what, Result<OrderSpread> measured,
-          std::vector<std::string>& notes) {
-  if (measured)
-    place = *std::move(measured);
-  else
-    notes.push_back(fmt::format("{}: {}", what, measured.error().message));
+/// What healthy devices with other orders would compute; Programs of one call.
+Result<OrderSpread> ensemble(const OrderSubject& subject, const RunResult& run) {
+  const OpCall& call = subject.program.calls.front();
+  const Op& op = *subject.ops.find(call.op);
+  const Tensor& result = run.tensors.at(call.outputs.front());
+  if (op.work(call, subject.program).flops > most_ensemble_flops)
+    return fail(ErrorKind::unsupported, fmt::format("left out above {:.0e} operations", most_ensemble_flops));
+  PortTensors ports;
+  for (const TensorId id : call.inputs) ports.push_back(id == no_tensor ? nullptr : &subject.inputs.at(id));
+  using Order = SummationOrder::Kind;
+  std::vector<Tensor> results;
+  for (const SummationOrder& order :
+       {SummationOrder{Order::sequential, 0, 0}, SummationOrder{Order::reversed, 0, 0},
+        SummationOrder{Order::pairwise, 0, 0}, SummationOrder{Order::blocked, 32, 0},
+        SummationOrder{Order::split_k, 4, 0}, SummationOrder{Order::strided, 8, 0},
+        SummationOrder{Order::permuted, 0, subject.seed}}) {
+    ArithmeticModel model = subject.assignment.implementations.front()->contract;
+    model.accumulation = Accumulation{order, MultiplyAdd::fused, {}};
+    model.precision.store = result.dtype();
+    model.denormals = Denormals::preserve;
+    const auto arithmetic = make_emulated_arithmetic(model);
+    if (!arithmetic) return tl::unexpected(arithmetic.error());
+    auto values = op.evaluate(**arithmetic, call.attributes, ports);
+    if (!values) return tl::unexpected(values.error());
+    auto tensor = Tensor::create(result.dtype(), result.shape());
+    if (!tensor) return tl::unexpected(tensor.error());
+    narrow((*arithmetic)->store(values->front(), result.dtype()).v, *tensor);
+    results.push_back(*std::move(tensor));
+  }
+  std::vector<const Tensor*> pointers;
+  for (const Tensor& tensor : results) pointers.push_back(&tensor);
+  return order_spread(pointers, &subject.want.front(), subject.contract);
 }
 
-/// Run to run of a composite program: the result that varies most stands for all, and each that varies is
-/// named.
-void results_run_to_run(const OrderSubject& subject, const std::vector<RunResult>& runs,
-                        OrderEffects& effects) {
+/// Run to run: the result that varies most stands for all, and each that varies is named.
+void run_to_run(const OrderSubject& subject, const std::vector<RunResult>& runs, OrderEffects& effects) {
   std::vector<std::string> varying;
   for (std::size_t i = 0; i < subject.program.tensors.size(); ++i) {
     const TensorSpec& spec = subject.program.tensors[i];
@@ -209,36 +300,46 @@ void results_run_to_run(const OrderSubject& subject, const std::vector<RunResult
     effects.notes.push_back(fmt::format("varies from run to run: {}", fmt::join(varying, ", ")));
 }
 
+/// The figures that stand for a case of one op: its widest reduction and its batch entries.
+void summarise(OrderEffects& effects) {
+  const auto widest_of = [&](std::string_view what, std::optional<OrderSpread>& place) {
+    for (const OrderExperiment& e : effects.experiments)
+      if (e.what == what && (!place || e.spread.rms_range_ulp > place->rms_range_ulp)) place = e.spread;
+  };
+  widest_of("permuted", effects.permutation);
+  widest_of("alone", effects.batch_invariance);
+}
+
 }  // namespace
 
-OrderEffects measure_order_effects(const OrderSubject& subject, Execution& execution,
-                                   const std::vector<RunResult>& runs) {
+OrderEffects measure_order_effects(const OrderSubject& subject, const std::vector<RunResult>& runs,
+                                   std::set<std::string>& measured) {
   OrderEffects effects;
-  if (subject.program.calls.size() != 1) {
-    effects.notes.emplace_back("permutation, batch invariance, ensemble: only for a single op");
-    if (runs.size() > 1) results_run_to_run(subject, runs, effects);
+  if (runs.size() > 1) run_to_run(subject, runs, effects);
+  if (subject.sampled) {
+    effects.notes.emplace_back("permutation and batch invariance: not measured where the result is sampled");
     return effects;
   }
-  const TensorId output = subject.program.calls.back().outputs.front();
-  if (runs.front().tensors.at(output).elements() == 0) {
+  const bool single = subject.program.calls.size() == 1;
+  for (std::size_t index = 0; index < subject.program.calls.size(); ++index) {
+    CallExperiments call(subject, index, runs.front());
+    if (call.empty() || (!single && !call.reduces())) continue;
+    if (!single && call.flops() > most_isolated_flops) continue;
+    const bool fresh = measured.insert(call.key()).second;
+    if (!single && !fresh) continue;
+    if (auto ok = call.run(effects, fresh); !ok)
+      effects.notes.push_back(fmt::format("{}: {}", subject.program.calls[index].op, ok.error().message));
+  }
+  if (!single) return effects;
+  summarise(effects);
+  if (subject.want.empty() || subject.want.front().size() == 0) {
     effects.notes.emplace_back("the result has no elements");
     return effects;
   }
-  if (runs.size() > 1) {
-    std::vector<const Tensor*> results;
-    for (const RunResult& run : runs) results.push_back(&run.tensors.at(output));
-    keep(effects.run_to_run, "run to run", order_spread(results, nullptr, subject.contract), effects.notes);
-  }
-  if (subject.want.size() == 0) {
-    effects.notes.emplace_back(
-        "permutation and batch invariance: not measured "
-        "where the result is sampled");
-    return effects;
-  }
-  Experiments experiments(subject, execution, runs.front());
-  keep(effects.permutation, "permutation", experiments.permutation(), effects.notes);
-  keep(effects.batch_invariance, "batch invariance", experiments.batch_invariance(), effects.notes);
-  keep(effects.ensemble, "ensemble", experiments.ensemble(), effects.notes);
+  if (auto spread = ensemble(subject, runs.front()))
+    effects.ensemble = *std::move(spread);
+  else
+    effects.notes.push_back(fmt::format("ensemble: {}", spread.error().message));
   return effects;
 }
 

@@ -1,8 +1,10 @@
 #pragma once
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "harness/ladder/assignment.hpp"
 #include "harness/ladder/execution.hpp"
 #include "harness/ladder/record.hpp"
 
@@ -13,19 +15,21 @@ struct OrderSubject {
   Device& device;
   const OpTable& ops;
   const Program& program;
-  const std::vector<std::string> paths;
-  const Implementation& implementation;  ///< of the first call
+  const Assignment& assignment;
   const std::map<TensorId, Tensor>& inputs;
-  const Value& want;         ///< the tracked reference of the last call's first output;
-                             ///< empty: none was made
-  const Contract& contract;  ///< of that output
+  /// Tracked references of the last call's outputs; empty: none were made.
+  const std::vector<Value>& want;
+  const Contract& contract;  ///< of the last output
   std::uint64_t seed = 1;
+  bool sampled = false;  ///< too large for a full reference: only run to run
 };
 
-/// Measures what the order of summation does (docs/numerics.md, section 6): run to run from `runs`;
-/// permutation, batch invariance and the emulated ensemble for Programs of one call. Leaves the execution's
-/// inputs as they were.
-OrderEffects measure_order_effects(const OrderSubject& subject, Execution& execution,
-                                   const std::vector<RunResult>& runs);
+/// Measures what the order of summation does (docs/numerics.md, section 6): run to run from `runs`, and for
+/// every op that declares a reduction (Op::symmetries) the call alone, on the device's own inputs to it, with
+/// its terms permuted, its sums in parts, its batch entries alone and moved. The emulated ensemble for
+/// Programs of one call. `measured` remembers ops, paths, attributes and shapes: all but permuted terms of a
+/// program of one call is measured once for each.
+OrderEffects measure_order_effects(const OrderSubject& subject, const std::vector<RunResult>& runs,
+                                   std::set<std::string>& measured);
 
 }  // namespace parity

@@ -27,6 +27,14 @@ struct SampledCheck {
   std::string refused;  ///< why the check could not be applied; empty: it was
 };
 
+/// Whether a case could fail: faults planted into its passing result, and whether the contract sees them.
+struct Power {
+  std::vector<std::string> seen;    ///< mutants that do not pass
+  std::vector<std::string> missed;  ///< mutants that would pass: the case is untrusted
+  /// Mutants that are no faults here: they leave the result as it is (zeros, a sum of one term).
+  std::vector<std::string> void_mutants;
+};
+
 /// One output of one op call, judged locally: the reference was fed with the device's own inputs.
 struct OutputRecord {
   int call = 0;  ///< index of the op call in the Program
@@ -37,6 +45,16 @@ struct OutputRecord {
   Contract contract;
   Judgement judgement;
   std::optional<SampledCheck> sampled;  ///< absent: every element was compared
+  Power power;                          ///< of a pass only
+};
+
+/// One order experiment on one op: the same call with its inputs permuted or in parts (Symmetry).
+struct OrderExperiment {
+  std::string op, path;
+  std::string what;   ///< "permuted", "alone", "moved", "split 4"
+  std::string along;  ///< the symmetry's name: "k", "rows"
+  std::string port;   ///< the output that differs most
+  OrderSpread spread;
 };
 
 /// Reduction-order effects of one case; each absent when it was not measured, with the reason in `notes`.
@@ -45,6 +63,8 @@ struct OrderEffects {
   std::optional<OrderSpread> batch_invariance;  ///< a row alone against the row in its batch
   std::optional<OrderSpread> permutation;       ///< the reduction axis permuted
   std::optional<OrderSpread> ensemble;          ///< emulated orders on the CPU
+  /// Of every op that reduces; an op of a composite program once a run for one path and shape.
+  std::vector<OrderExperiment> experiments;
   std::vector<std::string> notes;
 };
 

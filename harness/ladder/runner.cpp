@@ -12,6 +12,7 @@
 #include "harness/ladder/execution.hpp"
 #include "harness/ladder/host_memory.hpp"
 #include "harness/ladder/order_experiments.hpp"
+#include "harness/ladder/power.hpp"
 #include "harness/ladder/run_summary.hpp"
 #include "harness/ladder/trivial_result.hpp"
 
@@ -216,8 +217,10 @@ Result<void> Runner::judge_step(const Prepared& prepared, const Case& c, Progres
     settle(record, judgement.verdict,
            prepared.composite() ? fmt::format("{} -> {}: {}", output.op, output.tensor, reason) : reason);
   }
+  const std::string powerless = prepared.composite() ? why_powerless(*outputs) : std::string();
   fold(*std::move(outputs), record.outputs);
   if (!prepared.composite()) return {};
+  if (!powerless.empty()) settle(record, Verdict::untrusted, powerless);
 
   const auto held = progress.execution.inputs();
   if (!held) return tl::unexpected(held.error());
@@ -319,17 +322,16 @@ Result<void> Runner::run_steps(const Prepared& prepared, const Case& c, Record& 
     record.order.notes.emplace_back("not measured: the case does not pass");
     return {};
   }
-  const Value none;
   const OrderSubject subject{device_,
                              ops_,
                              prepared.program,
-                             prepared.assignment.paths(),
-                             *prepared.assignment.implementations.front(),
+                             prepared.assignment,
                              prepared.inputs,
-                             prepared.sampled ? none : progress.first_reference.front(),
+                             progress.first_reference,
                              record.outputs.back().contract,
-                             c.seed};
-  record.order = measure_order_effects(subject, *execution, progress.runs);
+                             c.seed,
+                             prepared.sampled};
+  record.order = measure_order_effects(subject, progress.runs, measured_orders_);
   return {};
 }
 

@@ -3,6 +3,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -61,6 +62,7 @@ class Runner {
   Device& device_;
   RunOptions options_;
   Confirmations confirmations_;
+  std::set<std::string> measured_orders_;  ///< calls whose order effects are known
 };
 
 }  // namespace parity
