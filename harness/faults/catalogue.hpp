@@ -22,8 +22,8 @@ struct Mutation {
 
 /// Devices on which a fault cannot act or be planted, or is missed, and why.
 struct DeviceReason {
-  std::string
-      where;  ///< a backend, "software", a part of a device's name; of a miss also "withheld": no order
+  std::string where;  ///< a backend, "software", a part of a device's name, or BACKEND:PART; of a miss also
+                      ///< "withheld": no order
   std::string reason;
 };
 

@@ -77,6 +77,8 @@ void add_trials(const CatalogueFault& fault, const Case& c, TrialRunner& runner,
 
 bool fits_device(std::string_view where, const DeviceInfo& device) {
   if (where == device.backend) return true;
+  if (const std::size_t colon = where.find(':'); colon != std::string_view::npos)
+    return where.substr(0, colon) == device.backend && fits_device(where.substr(colon + 1), device);
   if (where == "software")
     return std::ranges::any_of(device.facts, [](const DeviceFact& fact) {
       return fact.name == "device_type" && lower(fact.value) == "cpu";
