@@ -213,8 +213,11 @@ Result<void> ArithmeticAsker::subnormals() {
     };
     const bool kept = all(s.kept), flushed = all(s.flushed);
     const std::string found = kept ? "kept" : flushed ? "flushed" : fmt::format("neither: {}", got->front());
+    const bool quotient = s.function == DeviceFunction::div;
+    const bool must = quotient ? promise_.functions_keep_subnormals : promise_.keeps_subnormals;
     answer("subnormals", fmt::format("{}: {}", s.name, s.argument ? "argument" : "result"), found,
-           promise_.subnormal_text, (promise_.keeps_subnormals && !kept) || (!kept && !flushed));
+           quotient && !must ? "may be flushed" : promise_.subnormal_text,
+           (must && !kept) || (!kept && !flushed));
   }
   return {};
 }

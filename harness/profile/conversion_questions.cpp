@@ -92,9 +92,14 @@ Result<void> ask_conversion(const std::string& name, const FloatFormat& to, cons
     answers.push_back({"fp32", "conversion", name + ": " + question, std::move(found), std::move(promise),
                        std::move(finding)});
   };
-  const std::string mode = rounding_of(cases, *got, to);
-  answer("rounding", mode, nearest ? "to nearest even" : "to either neighbour",
-         mode.starts_with("not ") || (nearest && mode != "to nearest even"));
+  // No case is a number of the format: back unchanged they never were in it. Vulkan ("Evaluation of
+  // Expressions") lets a compiler use what holds in precise arithmetic, with fewer roundings, and there
+  // unpack(pack(x)) is x; only NoContraction forbids it, which this round trip does not carry.
+  const bool left_out = *got == cases;
+  const std::string mode =
+      left_out ? "none: the compiler left the conversion out" : rounding_of(cases, *got, to);
+  answer("rounding", mode, nearest ? "to nearest even" : "to either neighbour, or left out",
+         left_out ? nearest : mode.starts_with("not ") || (nearest && mode != "to nearest even"));
 
   const double largest = largest_finite(to), ulp = ulp_at(to, largest);
   // Below the middle between the largest number and infinity, on it, beyond; a subnormal result; NaN.
@@ -108,14 +113,16 @@ Result<void> ask_conversion(const std::string& name, const FloatFormat& to, cons
   const auto at = [&](std::size_t i) { return (*odd)[i]; };
   const bool overflows = at(0) == largest && at(1) == HUGE_VAL;
   answer("overflow",
-         overflows           ? "Inf from the middle on"
+         left_out            ? "none: left out"
+         : overflows         ? "Inf from the middle on"
          : at(1) == largest  ? "the largest number"
          : at(0) == HUGE_VAL ? "Inf too early"
                              : fmt::format("{} becomes {}", largest + ulp / 2, at(1)),
          nearest ? "Inf from the middle on" : "either", nearest && !overflows);
   const bool kept = at(2) == small && at(3) == -small, flushed = at(2) == 0 && at(3) == 0;
   answer("subnormal results",
-         kept      ? "kept"
+         left_out  ? "none: left out"
+         : kept    ? "kept"
          : flushed ? "flushed"
                    : fmt::format("neither: {}", at(2)),
          keeps_subnormals ? "kept" : "may be flushed", (keeps_subnormals && !kept) || (!kept && !flushed));

@@ -130,7 +130,8 @@ void FunctionMeter::judge_special(Tally& tally, double a, double b, double want,
     right = got == want;
   } else {
     const double ulp = ulp_at(format_, want);
-    const double limit = measure_.promise.given ? measure_.promise.limit_ulp(0, 1, ulp) : unpromised_ulp;
+    const double limit =
+        measure_.promise.given ? measure_.promise.limit_ulp(0, 1, ulp, want) : unpromised_ulp;
     right = std::fabs(got - want) <= (std::isfinite(limit) ? limit : unpromised_ulp) * ulp;
   }
   if (right)
@@ -143,12 +144,12 @@ void FunctionMeter::judge_special(Tally& tally, double a, double b, double want,
 void FunctionMeter::judge_subnormal_argument(Tally& tally, double a, double b, double got) const {
   const double least = smallest_normal(format_), beyond = std::ldexp(1.0, format_.max_exponent + 1);
   const auto flushed = [least](double x) { return std::fabs(x) < least ? std::copysign(0.0, x) : x; };
-  const double limit = measure_.promise.limit_ulp(a, b, 1);
+  const bool promised = std::isfinite(measure_.promise.limit_ulp(a, b, 1, 1));
   const auto agrees = [&](double want) {
     if (std::isnan(want)) return std::isnan(got);
     if (std::isinf(want)) return std::isinf(got);
     want = std::clamp(want, -beyond, beyond);
-    const double ulp = ulp_at(format_, want), own_limit = measure_.promise.limit_ulp(a, b, ulp);
+    const double ulp = ulp_at(format_, want), own_limit = measure_.promise.limit_ulp(a, b, ulp, want);
     if (may_flush_ && std::fabs(want) < least && got == 0) return true;
     const double allowed = std::isfinite(own_limit) ? std::max(own_limit, 0.5) : unpromised_ulp;
     return std::fabs(std::clamp(got, -beyond, beyond) - want) <= allowed * ulp;
@@ -162,7 +163,7 @@ void FunctionMeter::judge_subnormal_argument(Tally& tally, double a, double b, d
   if (as_zero && !as_itself) ++c.flushed;
   if (as_zero || as_itself) return;
   // An argument that may become zero may leave the function's domain.
-  if (!std::isfinite(limit) || (may_flush_ && !std::isfinite(want_flushed)))
+  if (!promised || (may_flush_ && !std::isfinite(want_flushed)))
     ++c.undefined;
   else
     count_wrong(c, a, b, got, want);
@@ -172,17 +173,18 @@ void FunctionMeter::judge_subnormal_result(Tally& tally, double a, double b, dou
   MeasuredClass& c = tally.subnormal_results;
   ++c.arguments;
   const double eta = smallest_subnormal(format_);
-  const double limit = measure_.promise.limit_ulp(a, b, eta);
+  const double limit = measure_.promise.limit_ulp(a, b, eta, want);
   const double allowed = std::isfinite(limit) ? std::max(limit, 0.5) : unpromised_ulp;
   const double error = std::fabs(got - want) / eta;
-  if (got == 0 && error > allowed)
+  if (got == 0 && error > allowed) {
     ++c.flushed;
-  else if (error <= allowed)
+  } else if (error <= allowed) {
     ++c.kept;
-  else if (!std::isfinite(limit))
+  } else if (!std::isfinite(limit)) {
     ++c.undefined;
-  else
+  } else {
     count_wrong(c, a, b, got, want);
+  }
 }
 
 void FunctionMeter::take_range(Tally& tally, std::span<const float> a, std::span<const float> b,
@@ -212,7 +214,7 @@ void FunctionMeter::take_range(Tally& tally, std::span<const float> a, std::span
     const Candidate here{af, bf, got[i]};
     if (std::isnan(g)) {
       ++tally.not_a_number;
-      if (std::isfinite(promise.limit_ulp(x, y, 1))) tally.note_break(here, HUGE_VAL);
+      if (std::isfinite(promise.limit_ulp(x, y, 1, want))) tally.note_break(here, HUGE_VAL);
       continue;
     }
     want = std::clamp(want, -beyond, beyond);
@@ -228,7 +230,7 @@ void FunctionMeter::take_range(Tally& tally, std::span<const float> a, std::span
       ++tally.not_rounded;
     else if (error > 0.5 - screen_margin_ulp)
       tally.near_half.push_back(here);
-    const double limit = promise.limit_ulp(x, y, 1 / per_ulp);
+    const double limit = promise.limit_ulp(x, y, 1 / per_ulp, want);
     if (error > tally.max_ratio * limit) tally.max_ratio = error / limit;
     if (error > limit + screen_margin_ulp)
       tally.note_break(here, error / limit);
@@ -272,7 +274,7 @@ FunctionMeasure FunctionMeter::finish() {
     const double a = static_cast<double>(c.a), b = static_cast<double>(c.b), got = static_cast<double>(c.got);
     ++m.by_mpfr;
     MeasuredArgument argument{a, b, got, exact.value(a, b), exact.error_ulp(a, b, got, format_), 0};
-    argument.limit = m.promise.limit_ulp(a, b, ulp_at(format_, argument.want));
+    argument.limit = m.promise.limit_ulp(a, b, ulp_at(format_, argument.want), argument.want);
     return argument;
   };
   for (std::size_t i = 0; i < binades; ++i) {

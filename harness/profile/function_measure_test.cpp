@@ -8,6 +8,7 @@
 #include <set>
 
 #include "harness/profile/argument_set.hpp"
+#include "harness/profile/device_profile.hpp"
 #include "harness/profile/exact_function.hpp"
 #include "harness/tensor/convert.hpp"
 
@@ -90,16 +91,57 @@ TEST_F(Measure, TheLimitItselfIsAllowedAndAnythingBeyondIsNot) {
 
 TEST_F(Measure, APromiseHasARangeAndAPlaceOfItsOwn) {
   const Promise log = vulkan_promise(DeviceFunction::log, DType::f32);
-  EXPECT_EQ(log.limit_ulp(3, 0, 1), 3);
-  EXPECT_EQ(log.limit_ulp(1.5, 0, 0x1p-24), 8);
+  EXPECT_EQ(log.limit_ulp(3, 0, 1, 1.5), 3);
+  EXPECT_EQ(log.limit_ulp(1.5, 0, 0x1p-24, 1.5), 8);
   const Promise quotient = vulkan_promise(DeviceFunction::div, DType::f32);
-  EXPECT_EQ(quotient.limit_ulp(1e-40, 2, 1), 2.5);
-  EXPECT_EQ(quotient.limit_ulp(1, 0x1p127, 1), HUGE_VAL);
+  EXPECT_EQ(quotient.limit_ulp(1e-40, 2, 1, 1.5), 2.5);
+  EXPECT_EQ(quotient.limit_ulp(1, 0x1p127, 1, 1.5), HUGE_VAL);
   const Promise exp = vulkan_promise(DeviceFunction::exp, DType::f16);
-  EXPECT_EQ(exp.limit_ulp(-3, 0, 1), 7);
-  EXPECT_EQ(vulkan_promise(DeviceFunction::sin, DType::f32).limit_ulp(4, 0, 1), HUGE_VAL);
+  EXPECT_EQ(exp.limit_ulp(-3, 0, 1, 1.5), 7);
+  EXPECT_EQ(vulkan_promise(DeviceFunction::sin, DType::f32).limit_ulp(4, 0, 1, 1.5), HUGE_VAL);
   EXPECT_FALSE(vulkan_promise(DeviceFunction::tanh_builtin, DType::f32).given);
-  EXPECT_EQ(cuda_promise(DeviceFunction::div, DType::f32).limit_ulp(1, 3, 1), 0.5);
+  EXPECT_EQ(cuda_promise(DeviceFunction::div, DType::f32).limit_ulp(1, 3, 1, 1.5), 0.5);
+}
+
+/// 1 / sqrt with the accuracy of a kernel's own, 1 ULP = 2u relative: one result that is `error` ULP off (to
+/// 0.02), at the first argument from `from` on where there is such a number.
+FunctionMeasure own_inverse_root(float from, double error) {
+  float argument = from, result = 0;
+  for (double off = 0; std::fabs(off - error) > 0.02; argument = std::nextafter(argument, 1.0f)) {
+    const double exact = 1 / std::sqrt(static_cast<double>(argument));
+    const double ulp = ulp_at(format_of(DType::f32), exact);
+    result = static_cast<float>(exact + error * ulp);
+    off = (static_cast<double>(result) - exact) / ulp;
+  }
+  argument = std::nextafter(argument, 0.0f);
+  Implementation own;
+  own.contract.inverse_sqrt = {1.00001, 0, 0};
+  FunctionMeter meter(DeviceFunction::inverse_sqrt, DType::f32,
+                      declared_promise(DeviceFunction::inverse_sqrt, own), false);
+  meter.take({&argument, 1}, {}, {&result, 1});
+  return meter.finish();
+}
+
+TEST_F(Measure, OwnFunctionsAreHeldToARelativeBoundAsContractsAre) {
+  // Just below 4 an ULP is u: 2u are 2 ULP.
+  const FunctionMeasure inside = own_inverse_root(0x1.00001p-4f, 1.9);
+  EXPECT_NEAR(inside.worst.ulp, 1.9, 0.021);
+  EXPECT_EQ(finding_of(inside), "");
+  const FunctionMeasure outside = own_inverse_root(0x1.00001p-4f, 2.1);
+  EXPECT_NEAR(outside.worst.ulp, 2.1, 0.021);
+  EXPECT_NE(finding_of(outside).find("1 of 1 arguments beyond 1 ULP, relative"), std::string::npos)
+      << finding_of(outside);
+  // Just above it is 2u: the same error is too large there.
+  EXPECT_NE(finding_of(own_inverse_root(0x1.ff0p-5f, 1.9)), "");
+  EXPECT_EQ(finding_of(own_inverse_root(0x1.ff0p-5f, 0.9)), "");
+  Implementation own;
+  own.contract.sigmoid = {3, 0, 0};
+  const Promise promise = declared_promise(DeviceFunction::sigmoid, own);
+  EXPECT_EQ(promise.limit_ulp(1, 0, 0x1p-23, 1), 3);
+  EXPECT_EQ(promise.limit_ulp(1, 0, 0x1p-23, 1.5), 4.5);
+  EXPECT_EQ(promise.limit_ulp(1, 0, 0x1p-149, 0x1p-140), 3);
+  // An interface promises true ULP.
+  EXPECT_EQ(cuda_promise(DeviceFunction::exp, DType::f32).limit_ulp(1, 0, 0x1p-23, 0x1.fffffep0), 2);
 }
 
 TEST_F(Measure, SubnormalsAreKeptFlushedOrWrong) {

@@ -37,7 +37,7 @@ struct Piece {
 std::vector<FunctionMeter> meters_for(const DeviceInfo& device, const Implementation& implementation,
                                       const std::vector<DeviceFunction>& functions) {
   const DType format = implementation.stores.front();
-  const bool may_flush = !arithmetic_promise(device, format).keeps_subnormals;
+  const bool may_flush = !arithmetic_promise(device, format).functions_keep_subnormals;
   std::vector<FunctionMeter> meters;
   for (const DeviceFunction function : functions)
     meters.emplace_back(function, format, binding_promise(function, device, implementation), may_flush);

@@ -21,6 +21,9 @@ struct ProfileAnswer {
 struct ArithmeticPromise {
   bool nearest = false;  ///< add, mul and fma round to nearest even; else to either neighbour
   bool keeps_subnormals = false;
+  /// The same of a / b and of functions. Vulkan's DenormPreserve binds neither: OpFDiv, exp, sin and so on
+  /// may flush.
+  bool functions_keep_subnormals = false;
   bool number_beats_nan = false;  ///< min and max return the other operand
   std::string rounding_text, subnormal_text, minmax_text;
 };

@@ -1,6 +1,7 @@
 // The profile of a healthy device, and of devices with one planted fault each: every fault is a finding.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 
@@ -31,7 +32,8 @@ class Profile : public ::testing::Test {
   }
 
   /// A device with the op device_function, spoilt, and the casts of `casts` (truncating).
-  std::unique_ptr<Device> faulty(const Fault& fault, Rounding casts = Rounding::nearest_even) {
+  std::unique_ptr<Device> faulty(const Fault& fault, Rounding casts = Rounding::nearest_even,
+                                 const DeviceInfo& info = {"cpu:9", "cpu", "planted", "", "", {}}) {
     const Implementation& asked = path_of(device_function_op);
     const HostKernel healthy = device_function_kernel(asked.contract);
     HostPath path{asked, [healthy, fault](const OpCall& call, const Program& program, HostMemory& memory) {
@@ -57,7 +59,7 @@ class Profile : public ::testing::Test {
                          narrow(to_doubles(*memory.tensor(call.inputs[0])), y, model.store_rounding);
                          return memory.assign(call.outputs[0], y);
                        }};
-    return make_host_device({"cpu:9", "cpu", "planted", "", "", {}}, {path, narrowing});
+    return make_host_device(info, {path, narrowing});
   }
 
   DeviceProfile profile(Device& device, std::vector<DeviceFunction> functions = {DeviceFunction::exp}) {
@@ -215,6 +217,49 @@ TEST_F(Profile, ConversionsThatTruncate) {
                : healthy;
   });
   expect_finding(profile(*language), "fp32 to bf16 by the language, rounding: toward zero");
+}
+
+/// A Vulkan device whose kernels declare everything that can be declared.
+DeviceInfo strict_vulkan() {
+  return {"vulkan:9",
+          "vulkan",
+          "planted",
+          "",
+          "",
+          {{"driver", "device_type", "CPU"},  // sampled, not exhausted
+           {"shaders", "declared_modes_32", "denormals preserved, round to nearest even"}}};
+}
+
+TEST_F(Profile, DenormPreserveBindsSumsAndProductsButNoFunctions) {
+  using enum DeviceFunction;
+  const auto flushing = [&](std::vector<DeviceFunction> which) {
+    return faulty(
+        [which](DeviceFunction function, float, float, float, float healthy) {
+          const bool hit = std::ranges::find(which, function) != which.end();
+          return hit && std::fabs(healthy) < 0x1p-126f ? 0.0f : healthy;
+        },
+        Rounding::nearest_even, strict_vulkan());
+  };
+  const DeviceProfile functions = profile(*flushing({DeviceFunction::exp, div}), {DeviceFunction::exp, div});
+  EXPECT_EQ(functions.findings(), std::vector<std::string>{});
+  EXPECT_EQ(answer_to(functions, "a / b: result"), "flushed");
+  std::int64_t flushed = 0;
+  for (const FunctionMeasure& m : functions.functions) flushed += m.subnormal_results.flushed;
+  EXPECT_GT(flushed, 0);
+  expect_finding(profile(*flushing({mul})), "a * b: result in fp32: flushed; promised: kept");
+}
+
+TEST_F(Profile, AConversionThatTheCompilerLeftOut) {
+  const Fault fault = [](DeviceFunction function, float a, float, float, float healthy) {
+    return function == DeviceFunction::to_f16 ? a : healthy;
+  };
+  // Vulkan allows it, so it is told; CUDA's and the CPU's conversions round.
+  const DeviceProfile vulkan = profile(*faulty(fault, Rounding::nearest_even, strict_vulkan()));
+  EXPECT_EQ(vulkan.findings(), std::vector<std::string>{});
+  EXPECT_EQ(answer_to(vulkan, "fp32 to fp16 by the language: rounding"),
+            "none: the compiler left the conversion out");
+  EXPECT_EQ(answer_to(vulkan, "fp32 to fp16 by the language: overflow"), "none: left out");
+  expect_finding(profile(*faulty(fault)), "fp32 to fp16 by the language, rounding: none: the compiler left");
 }
 
 TEST_F(Profile, ADeviceThatCannotBeAskedIsUnsupported) {

@@ -84,7 +84,8 @@ ArithmeticPromise arithmetic_promise(const DeviceInfo& device, DType format) {
     promise.minmax_text = "either operand";
     return promise;
   }
-  promise.nearest = promise.keeps_subnormals = promise.number_beats_nan = true;
+  promise.nearest = promise.number_beats_nan = true;
+  promise.keeps_subnormals = promise.functions_keep_subnormals = true;
   promise.rounding_text = "to nearest even";
   promise.subnormal_text = "kept";
   promise.minmax_text = "the number";
