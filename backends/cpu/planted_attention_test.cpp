@@ -19,7 +19,10 @@ TEST(PlantedAttentionKernel, IsHealthyByDefault) {
   for (const Case& c : bench.suite("smoke")) {
     if (!bench.uses(c, "attention") || c.input == DType::f64) continue;
     const Record record = bench.run_faulty(none, Order::withheld, c);
-    EXPECT_EQ(record.verdict, Verdict::pass) << record.case_text << ": " << record.reason;
+    // Without an order, exp's bound exceeds the results of this fill: the case proves nothing and says so.
+    const bool proves_nothing = c.fill == Fill::wide && record.verdict == Verdict::untrusted;
+    EXPECT_TRUE(record.verdict == Verdict::pass || proves_nothing)
+        << record.case_text << ": " << record.reason;
   }
 }
 

@@ -132,7 +132,9 @@ TrialResult TrialRunner::run(const Trial& trial, Device* faulty) {
 
   const HealthyRun& before = healthy(trial.c, trial.path);
   if (before.verdict != Verdict::pass) {
-    result.outcome = before.verdict == Verdict::unsupported ? Outcome::unsupported : Outcome::unhealthy;
+    // A case that proves nothing on this path is no trial of the verdict.
+    const bool no_trial = before.verdict == Verdict::unsupported || before.verdict == Verdict::untrusted;
+    result.outcome = no_trial ? Outcome::unsupported : Outcome::unhealthy;
     result.verdict = before.verdict;
     result.reason = "the healthy run: " + before.reason;
     return result;

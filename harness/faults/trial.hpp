@@ -25,7 +25,8 @@ enum class Outcome : std::uint8_t {
   missed,       ///< it passes, and the result has not the bits of the healthy one
   idle,         ///< every bit is the healthy one's: the fault did not act, there was nothing to see
   unhealthy,    ///< the healthy run does not pass: nothing was tried
-  unsupported,  ///< the device or path cannot take the case, or the faulty kernel
+  unsupported,  ///< the device or path cannot take the case, or the faulty kernel; or the case is untrusted
+                ///< there
 };
 std::string_view name_of(Outcome outcome);
 std::optional<Outcome> parse_outcome(std::string_view text);
