@@ -71,7 +71,8 @@ TEST_F(PowerOfCases, DataWhoseLastTermsAreZeroDoNotShowALostTail) {
   ArithmeticModel model;
   model.accumulation = Accumulation{};
   Tensor a = *Tensor::create(DType::f32, {6, 40}), b = *Tensor::create(DType::f32, {40, 7});
-  for (std::int64_t i = 0; i < a.elements(); ++i) a.set_value(i, i % 40 < 24 ? static_cast<double>(1 + i % 5) : 0);
+  for (std::int64_t i = 0; i < a.elements(); ++i)
+    a.set_value(i, i % 40 < 24 ? static_cast<double>(1 + i % 5) : 0);
   for (std::int64_t i = 0; i < b.elements(); ++i) b.set_value(i, static_cast<double>(1 + i % 3));
   const Attributes attributes;
   CallResult call{ops.find("gemm"), &attributes, {&a, &b, nullptr}, 0, nullptr};
