@@ -296,7 +296,7 @@ const std::vector<Scenario>& scenarios() {
        "training_step batch=2 seq=4 width=8 steps=2 optimizer=adamw",
        "scale_by",
        "",
-       set_element(0, 1, inf),
+       set_element(0, 0, inf),
        {},
        Kind::not_finite,
        "scale_by"},
