@@ -182,8 +182,10 @@ void run(const Operands& in, double* out) {
         const double* panel = panels.panel(p);
         stack.clear();
         for (const Step& step : in.program.steps) {
-          const double x = row[step.term];
-          const double* y = panel + step.term * columns;
+          // Of one product; an adder's `term` is a place in the program's list.
+          const bool one = step.kind == Step::Kind::product || step.kind == Step::Kind::multiply_add;
+          const double x = one ? row[step.term] : 0;
+          const double* y = panel + (one ? step.term * columns : 0);
           switch (step.kind) {
             case Step::Kind::product:
               stack.emplace_back();
