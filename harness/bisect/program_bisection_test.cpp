@@ -118,8 +118,7 @@ TEST(Bisect, AnExplodingStateBurstsAtTheStoreAndItsOriginIsNamed) {
     Tensor h = *memory.tensor(call.outputs[0]);
     const bool first = program.spec(call.outputs[0]).name == "t0_h";
     const Tensor before = *memory.tensor(call.inputs[2]);
-    for (std::int64_t i = 0; i < h.elements(); ++i)
-      h.set_value(i, first ? 0.9 : 1.016 * before.value(i));
+    for (std::int64_t i = 0; i < h.elements(); ++i) h.set_value(i, first ? 0.9 : 1.016 * before.value(i));
     ASSERT_TRUE(memory.assign(call.outputs[0], h));
   });
   const auto report = bench.bisect("gru_sequence steps=1000 batch=2 inputs=3 hidden=4 in=f16 out=f32");

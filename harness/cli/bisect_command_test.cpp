@@ -80,7 +80,8 @@ TEST(BisectCommand, ATraceNeedsNoDevice) {
 TEST(BisectCommand, GitBisectFindsTheCommit) {
   if (std::system("git --version > /dev/null 2>&1") != 0) GTEST_SKIP() << "git is not here";
   const ScratchDirectory scratch;
-  const std::string script = "cd '" + scratch.path().string() + R"sh(' && exec > log 2>&1
+  const std::string script = "cd '" + scratch.path().string() +
+                             R"sh(' && exec > log 2>&1
 git init -q . && git config user.email a@example.org && git config user.name a
 for i in 1 2 3 4 5 6 7; do
   fill=normal; [ $i -lt 5 ] || fill=overflow
@@ -89,7 +90,8 @@ for i in 1 2 3 4 5 6 7; do
   git add case.txt && git commit -qm "commit $i"
 done
 git bisect start HEAD HEAD~6
-git bisect run sh -c ')sh" PARITY_PROGRAM R"sh( bisect "$(cat case.txt)" --device cpu --path sequential_f16_f32 --git'
+git bisect run sh -c ')sh" PARITY_PROGRAM
+                             R"sh( bisect "$(cat case.txt)" --device cpu --path sequential_f16_f32 --git'
 git show -s --format='first bad: %s' refs/bisect/bad)sh";
   ASSERT_EQ(std::system(script.c_str()), 0) << contents(scratch.path() / "log");
   expect_holds(contents(scratch.path() / "log"), "first bad: commit 5");
