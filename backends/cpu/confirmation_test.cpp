@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "backends/cpu/cpu_backend.hpp"
+#include "harness/ladder/restated_device.hpp"
 #include "harness/ladder/runner.hpp"
 #include "references/op_table.hpp"
 
@@ -13,16 +14,10 @@ namespace parity {
 namespace {
 
 /// The CPU device; its next `failures` loads end in `failure`.
-class Failing final : public Device {
+class Failing final : public RestatedDevice {
  public:
   Failing(Device& device, std::function<Result<void>()> failure)
-      : device_(device), failure_(std::move(failure)) {}
-  const DeviceInfo& info() const override { return device_.info(); }
-  const std::vector<Implementation>& implementations() const override { return device_.implementations(); }
-  Support supports(const Implementation& i) const override { return device_.supports(i); }
-  Support supports(const Implementation& i, const OpCall& call, const Program& program) const override {
-    return device_.supports(i, call, program);
-  }
+      : RestatedDevice(device), failure_(std::move(failure)) {}
   Result<std::unique_ptr<Session>> load(const Program& program,
                                         const std::vector<std::string>& paths) override {
     if (skipped > 0) {
@@ -31,13 +26,12 @@ class Failing final : public Device {
       --failures;
       if (auto ok = failure_(); !ok) return tl::unexpected(ok.error());
     }
-    return device_.load(program, paths);
+    return device().load(program, paths);
   }
 
   int skipped = 0, failures = 0;  ///< loads that succeed first, then loads that fail
 
  private:
-  Device& device_;
   std::function<Result<void>()> failure_;
 };
 

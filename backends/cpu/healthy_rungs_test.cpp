@@ -8,7 +8,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "backends/cpu/order_withheld.hpp"
+#include "harness/ladder/restated_device.hpp"
 #include "harness/ladder/runner.hpp"
 #include "references/op_table.hpp"
 

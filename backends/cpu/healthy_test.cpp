@@ -4,7 +4,7 @@
 
 #include <cstdlib>
 
-#include "backends/cpu/order_withheld.hpp"
+#include "harness/ladder/restated_device.hpp"
 #include "harness/ladder/runner.hpp"
 #include "references/op_table.hpp"
 

@@ -2,13 +2,8 @@
 // itself.
 #include <gtest/gtest.h>
 
-#include <cmath>
-
 #include "backends/cuda/cuda_backend.hpp"
-#include "harness/profile/exact_function.hpp"
-#include "harness/profile/function_calls.hpp"
-#include "harness/profile/profile_answers.hpp"
-#include "harness/tensor/convert.hpp"
+#include "harness/profile/device_function_testing.hpp"
 
 namespace parity::cuda {
 namespace {
@@ -31,68 +26,12 @@ class DeviceFunctionTest : public ::testing::Test {
   inline static std::string absent_;
 };
 
-/// What the function makes of 0.75, 1.5 and 0.25, roughly.
-double roughly(DeviceFunction function) {
-  const double a = 0.75, b = 1.5, c = 0.25;
-  switch (function) {
-    case DeviceFunction::add:
-      return a + b;
-    case DeviceFunction::mul:
-      return a * b;
-    case DeviceFunction::fma:
-    case DeviceFunction::mul_add:
-    case DeviceFunction::mul_add_free:
-      return a * b + c;
-    case DeviceFunction::max:
-      return b;
-    case DeviceFunction::copy:
-    case DeviceFunction::min:
-    case DeviceFunction::to_f16:
-    case DeviceFunction::to_bf16:
-      return a;
-    default:
-      return screen_value(function, a, b);
-  }
-}
-
 TEST_F(DeviceFunctionTest, EveryFunctionIsThereOrRefusedWithTheReason) {
-  for (const auto& device : devices_) {
-    int paths = 0;
-    for (const Implementation& implementation : device->implementations()) {
-      if (implementation.op != device_function_op) continue;
-      ++paths;
-      if (!device->supports(implementation).legal()) continue;
-      const DType format = implementation.stores.front();
-      const auto ones = [&](double x) {
-        return std::vector<std::uint32_t>(70, static_cast<std::uint32_t>(encode(format, x)));
-      };
-      int there = 0;
-      for (const DeviceFunctionInfo& info : device_functions()) {
-        const auto got =
-            ask_function(*device, implementation, info.function, ones(0.75), ones(1.5), ones(0.25));
-        if (!got) {
-          EXPECT_EQ(got.error().kind, ErrorKind::unsupported) << info.name;
-          EXPECT_NE(got.error().message.find(info.name), std::string::npos) << got.error().message;
-          continue;
-        }
-        ++there;
-        const double want = roughly(info.function);
-        for (const std::uint32_t bits : *got)
-          ASSERT_NEAR(decode(format, bits), want, 2e-3 * std::fabs(want))
-              << device->info().name << " " << implementation.path << " " << info.name;
-      }
-      EXPECT_GE(there, 15) << implementation.path;
-    }
-    EXPECT_EQ(paths, 2);
-  }
+  for (const auto& device : devices_) expect_every_function(*device);
 }
 
 TEST_F(DeviceFunctionTest, TheKernelsOwnConversionsAreExact) {
-  for (const auto& device : devices_) {
-    const auto answers = ask_conversions(*device);
-    ASSERT_TRUE(answers) << answers.error().message;
-    for (const ProfileAnswer& a : *answers) EXPECT_EQ(a.finding, "") << device->info().name;
-  }
+  for (const auto& device : devices_) expect_exact_conversions(*device);
 }
 
 }  // namespace

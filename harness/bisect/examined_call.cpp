@@ -81,6 +81,26 @@ Cause blame_kernel(const CallResult& call, std::int64_t element, double referenc
 
 }  // namespace
 
+ExaminedCall examine_judgement(const Judgement& judgement) {
+  ExaminedCall examined;
+  examined.producer = true;
+  examined.cause = {CauseKind::wrong_value, judgement.reasons.empty() ? std::string("outside its contract")
+                                                                      : judgement.reasons.front()};
+  examined.elements = judgement.statistics.outside_spread;
+  if (judgement.statistics.worst.empty()) return examined;
+  const WorstElement& worst = judgement.statistics.worst.front();
+  examined.element = worst.index, examined.got = worst.got, examined.got_bits = worst.got_bits;
+  examined.exact = worst.want, examined.hard = worst.bound;
+  return examined;
+}
+
+std::vector<std::int64_t> place_in(const Shape& shape, std::int64_t index) {
+  std::vector<std::int64_t> place(shape.size());
+  for (std::size_t d = shape.size(); d-- > 0; index /= std::max<std::int64_t>(shape[d], 1))
+    place[d] = index % std::max<std::int64_t>(shape[d], 1);
+  return place;
+}
+
 Result<ExaminedCall> examine_nonfinite(const CallResult& call, const Implementation& implementation) {
   const auto exact_arithmetic = make_exact_arithmetic();
   auto exact = evaluate(*exact_arithmetic, call, false);

@@ -1,6 +1,7 @@
 #pragma once
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "harness/bisect/watched_arithmetic.hpp"
 #include "harness/ladder/backend.hpp"
@@ -27,6 +28,12 @@ struct ExaminedCall {
   double hard = 0;                 ///< its certain bound in the path's arithmetic, before the store
   std::optional<double> emulated;  ///< in the path's declared arithmetic; absent: that is not known
 };
+
+/// A result that is finite and outside its contract, by its worst element. `judgement` is no pass.
+ExaminedCall examine_judgement(const Judgement& judgement);
+
+/// Row-major `index` as a place in `shape`.
+std::vector<std::int64_t> place_in(const Shape& shape, std::int64_t index);
 
 /// `call.got` holds NaN or Inf. Errors: the references refuse the inputs (an index out of range).
 Result<ExaminedCall> examine_nonfinite(const CallResult& call, const Implementation& implementation);

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "harness/bisect/examined_call.hpp"
-#include "harness/numerics/arithmetic.hpp"
+#include "harness/numerics/passing_arithmetic.hpp"
 
 namespace parity {
 namespace {
@@ -13,49 +13,31 @@ namespace {
 constexpr double largest_exp_argument = 88.722839;  // exp is finite in fp32 up to here
 
 /// The exact arithmetic, noting what roots and shifted exponentials are given.
-class Curious final : public Arithmetic {
+class Curious final : public PassingArithmetic {
  public:
-  explicit Curious(Arithmetic& inner) : inner_(inner) {}
+  using PassingArithmetic::PassingArithmetic;
   double largest_maximum = -HUGE_VAL;  ///< of a row, before it is taken off
   double least_exponent = 0;           ///< given to exp
   bool zero_under_root = false;        ///< a mean square of zero, had nothing been added
 
-  Value load(const Tensor& t) override { return inner_.load(t); }
-  Value matmul(const Value& a, bool ta, const Value& b, bool tb) override {
-    return inner_.matmul(a, ta, b, tb);
-  }
-  Value scale_add(double alpha, const Value& x, double beta, const Value* y) override {
-    return inner_.scale_add(alpha, x, beta, y);
-  }
-  Value add(const Value& x, const Value& y) override { return inner_.add(x, y); }
-  Value mul(const Value& x, const Value& y) override { return inner_.mul(x, y); }
-  Value div(const Value& x, const Value& y) override { return inner_.div(x, y); }
   Value apply(Function function, const Value& x) override {
     if (function == Function::exp)
       for (const double e : x.v)
         if (std::isfinite(e)) least_exponent = std::min(least_exponent, e);
-    return inner_.apply(function, x);
+    return inner().apply(function, x);
   }
   Value row_dot(const Value& x, const Value* y) override {
-    Value sums = inner_.row_dot(x, y);
+    Value sums = inner().row_dot(x, y);
     if (y != nullptr) zero_under_root |= std::ranges::find(sums.v, 0.0) != sums.v.end();
     return sums;
   }
   Value row_max(const Value& x) override {
-    Value maxima = inner_.row_max(x);
+    Value maxima = inner().row_max(x);
     for (const double m : maxima.v)
       if (std::isfinite(m)) largest_maximum = std::max(largest_maximum, m);
     return maxima;
   }
-  Value store(const Value& x, DType dtype) override { return inner_.store(x, dtype); }
-
- private:
-  Arithmetic& inner_;
 };
-
-bool starts_with(std::string_view text, std::string_view start) {
-  return text.substr(0, start.size()) == start;
-}
 
 /// The mask of attention that leaves a query without any key; i32 [batch * seq] at the port `valid`.
 std::optional<Cause> masked_row(const CallResult& call, std::int64_t element) {
@@ -87,7 +69,7 @@ std::optional<Cause> hint_for(const CallResult& call, std::int64_t element) {
         CauseKind::exp_overflow,
         fmt::format("exp({:.6g}) overflows fp32 (limit {:.5g}) where a row's maximum is not taken off",
                     curious.largest_maximum, largest_exp_argument)};
-  if (starts_with(op, "softmax_cross_entropy") && curious.least_exponent < -103)
+  if (op.starts_with("softmax_cross_entropy") && curious.least_exponent < -103)
     return Cause{CauseKind::log_of_nonpositive,
                  fmt::format("log(exp({:.6g})) is log(0) in fp32 where the difference is not taken directly",
                              curious.least_exponent)};

@@ -11,6 +11,7 @@
 
 #include "harness/bisect/trace_session.hpp"
 #include "harness/ladder/call_judge.hpp"
+#include "harness/ladder/isolated_call.hpp"
 
 namespace parity {
 namespace {
@@ -31,15 +32,6 @@ PortTensors ports_of(const std::vector<TensorId>& ids, const std::map<TensorId, 
   PortTensors ports;
   for (const TensorId id : ids) ports.push_back(id == no_tensor ? nullptr : &tensors.at(id));
   return ports;
-}
-
-std::vector<std::int64_t> unflattened(std::int64_t index, const Shape& shape) {
-  std::vector<std::int64_t> place(shape.size());
-  for (std::size_t d = shape.size(); d-- > 0;) {
-    place[d] = index % std::max<std::int64_t>(shape[d], 1);
-    index /= std::max<std::int64_t>(shape[d], 1);
-  }
-  return place;
 }
 
 /// The search, with what it has learnt.
@@ -101,34 +93,18 @@ void Search::note_growth(const std::vector<TensorScan>& scans) {
 /// What the call did when run by itself: the same bits, or something else.
 Result<std::string> Search::run_alone(const TracePoint& point, const std::map<TensorId, Tensor>& tensors) {
   const OpCall& call = program().calls[point.call];
-  Program alone;
-  alone.accumulate = program().accumulate;
-  OpCall moved{call.op, call.attributes, {}, {}};
-  std::map<TensorId, Tensor> inputs;
-  std::map<TensorId, TensorId> known;
-  const auto add = [&](TensorId id, TensorSpec::Role role) {
-    if (id == no_tensor) return no_tensor;
-    if (const auto found = known.find(id); found != known.end()) return found->second;
-    TensorSpec spec = program().spec(id);
-    spec.role = role;
-    spec.view_of = no_tensor;
-    spec.view_offset = 0;
-    const auto now = static_cast<TensorId>(alone.tensors.size());
-    alone.tensors.push_back(std::move(spec));
-    if (role == TensorSpec::Role::input) inputs.emplace(now, tensors.at(id));
-    known.emplace(id, now);
-    return now;
-  };
-  for (const TensorId id : call.inputs) moved.inputs.push_back(add(id, TensorSpec::Role::input));
-  for (const TensorId id : call.outputs) moved.outputs.push_back(add(id, TensorSpec::Role::output));
-  alone.calls.push_back(moved);
-  auto execution = Execution::load(target_.device, alone,
-                                   {session_.assignment().implementations[point.call]->path}, inputs);
-  if (!execution) return tl::unexpected(execution.error());
-  auto run = execution->run(ReadBack::outputs);
-  if (!run) return tl::unexpected(run.error());
+  // A wrong stride shows where there are strides.
+  const auto stored = session_.tensors(ids_of(call), true);
+  if (!stored) return tl::unexpected(stored.error());
+  std::vector<DType> stores;
+  for (const TensorId id : call.outputs) stores.push_back(program().spec(id).dtype);
+  IsolatedCall alone(target_.device, *target_.ops.find(call.op), call,
+                     *session_.assignment().implementations[point.call], ports_of(call.inputs, *stored),
+                     stores);
+  auto outputs = alone.run({});
+  if (!outputs) return tl::unexpected(outputs.error());
   const Tensor& before = tensors.at(point.tensor);
-  const Tensor& now = run->tensors.at(moved.outputs[point.port]);
+  const Tensor& now = (*outputs)[point.port];
   std::int64_t differ = 0, nonfinite = 0;
   for (std::int64_t i = 0; i < now.elements(); ++i) {
     differ += now.bits(i) != before.bits(i);
@@ -155,7 +131,7 @@ Result<void> Search::blame(const TracePoint& point, const ExaminedCall& examined
                             name_of(implementation.accumulate), name_of(spec.dtype));
   p.port = op.outputs()[point.port].name, p.tensor = spec.name;
   p.place = place_of(spec.name);
-  p.index = unflattened(examined.element, spec.shape);
+  p.index = place_in(spec.shape, examined.element);
   p.elements = tensors.at(point.tensor).elements();
   p.examined = examined;
   p.attributes = call.attributes;
@@ -212,28 +188,17 @@ Search::Done Search::judge_step(std::size_t end) {
     const Implementation& implementation = *session_.assignment().implementations[index];
     FinishedCall call{&session_.program(), index,     target_.ops.find(op_call.op),
                       &implementation,     &*tensors, &*tensors};
-    const bool keeps_inputs = format_of(implementation.input).precision <= implementation.multiply.precision;
-    call.exact = options_.inputs.empty() && stage.exact(target_.c) && session_.step() == 0 &&
-                 (keeps_inputs || target_.c.fill == Fill::integer);
+    call.exact = options_.inputs.empty() && bits_are_contract(stage, target_.c, implementation);
+    call.power = false;
     call.seed = target_.c.seed;
     auto judged = judge_call(call, confirmations_);
     if (!judged) return tl::unexpected(judged.error());
     for (std::size_t port = 0; port < judged->size(); ++port) {
       const Judgement& judgement = (*judged)[port].judgement;
       if (judgement.verdict == Verdict::pass || judgement.verdict == Verdict::untrusted) continue;
-      ExaminedCall examined;
-      examined.producer = true;
-      examined.cause = {CauseKind::wrong_value, judgement.reasons.empty()
-                                                    ? std::string("outside its contract")
-                                                    : judgement.reasons.front()};
-      examined.elements = judgement.statistics.outside_hard + judgement.statistics.outside_spread;
-      if (!judgement.statistics.worst.empty()) {
-        const WorstElement& worst = judgement.statistics.worst.front();
-        examined.element = worst.index, examined.got = worst.got, examined.got_bits = worst.got_bits;
-        examined.exact = worst.want, examined.hard = worst.bound;
-      }
       const TracePoint point{index, port, op_call.outputs[port], 0};
-      if (auto ok = blame(point, examined, *tensors); !ok) return tl::unexpected(ok.error());
+      if (auto ok = blame(point, examine_judgement(judgement), *tensors); !ok)
+        return tl::unexpected(ok.error());
       report_.kind = BisectReport::Kind::out_of_contract;
       return true;
     }

@@ -10,6 +10,7 @@
 
 #include "harness/bisect/bisect_testing.hpp"
 #include "harness/bisect/scan_testing.hpp"
+#include "harness/ladder/restated_device.hpp"
 #include "harness/tensor/poison.hpp"
 
 namespace parity {
@@ -146,6 +147,41 @@ TEST(Bisect, AnInputThatHoldsNaNIsNoFaultOfACall) {
   EXPECT_EQ(report->kind, BisectReport::Kind::given);
   EXPECT_FALSE(report->producer);
   EXPECT_EQ(report->given.size(), 1U);
+}
+
+/// The CPU device, whose programs forget their state between steps.
+class Forgetful final : public RestatedDevice {
+ public:
+  using RestatedDevice::RestatedDevice;
+  Result<std::unique_ptr<Session>> load(const Program& program,
+                                        const std::vector<std::string>& paths) override {
+    struct Kept final : Session {
+      std::unique_ptr<Session> inner;
+      Result<void> write(TensorId id, const Tensor& tensor) override { return inner->write(id, tensor); }
+      Result<RunTiming> run() override { return inner->run(); }
+      Result<Tensor> read(TensorId id) override { return inner->read(id); }
+      Result<void> advance() override { return {}; }
+      Result<std::vector<GuardDamage>> check_guards() override { return inner->check_guards(); }
+    };
+    auto session = device().load(program, paths);
+    if (!session) return session;
+    auto kept = std::make_unique<Kept>();
+    kept->inner = *std::move(session);
+    return std::unique_ptr<Session>(std::move(kept));
+  }
+};
+
+TEST(Bisect, StateThatIsNotCarriedIsNamedFromScansAlone) {
+  const OpTable ops = make_op_table();
+  const StageTable stages = make_stage_table(ops);
+  const auto devices = make_cpu_backend(ops)->devices();
+  Forgetful device(*(*devices)[0]);
+  const Case c = *parse_case("training_step batch=2 seq=4 width=8 steps=3 optimizer=adamw", stages);
+  const auto report = bisect_program({ops, stages, device, c, "sequential_f32"}, {.judge = false});
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.error().kind, ErrorKind::device_failed);
+  EXPECT_NE(report.error().message.find("step 1 does not begin with the state"), std::string::npos)
+      << report.error().message;
 }
 
 TEST(TraceScan, TheEmulatedDevicesWordsAreTheHosts) {

@@ -9,7 +9,6 @@
 
 #include "harness/base/nearest.hpp"
 #include "harness/bisect/tensor_patterns.hpp"
-#include "harness/ladder/call_judge.hpp"
 #include "harness/ladder/kernel_claim.hpp"
 #include "harness/tensor/safetensors.hpp"
 
@@ -102,10 +101,7 @@ void TraceSearch::blame(const LoadedOp& loaded, const std::string& port, const E
   p.port = port;
   for (const auto& [name, source] : loaded.trace->outputs)
     if (name == port) p.tensor = source;
-  std::int64_t rest = examined.element;
-  p.index.resize(got.shape().size());
-  for (std::size_t d = got.shape().size(); d-- > 0; rest /= std::max<std::int64_t>(got.shape()[d], 1))
-    p.index[d] = rest % std::max<std::int64_t>(got.shape()[d], 1);
+  p.index = place_in(got.shape(), examined.element);
   p.elements = got.elements();
   p.examined = examined;
   p.attributes = loaded.trace->attributes;
@@ -195,32 +191,11 @@ Result<void> TraceSearch::judge_output(const LoadedOp& loaded, const PortTensors
     if (examined->producer) blame(loaded, name, *examined);
     return {};
   }
-  auto want = loaded.op->evaluate(*make_tracked_arithmetic(implementation.contract), loaded.trace->attributes,
-                                  inputs);
-  if (!want) return tl::unexpected(want.error());
-  ReplayResult bits;
-  if (implementation.contract.accumulation) {
-    auto replayed = replay(call, implementation.contract, {});
-    if (!replayed) return tl::unexpected(replayed.error());
-    bits = *std::move(replayed);
-  }
-  const std::vector<ArithmeticModel> chains = plain_chains(implementation.contract);
-  const Judgement judgement =
-      judge(got, (*want)[port], derive_contract(implementation.contract, got.dtype(), false), bits,
-            [&](const std::vector<std::int64_t>& elements) {
-              return replay_single_elements(call, chains, elements);
-            });
-  if (judgement.verdict == Verdict::pass || judgement.verdict == Verdict::untrusted) return {};
-  ExaminedCall examined;
-  examined.producer = true;
-  examined.elements = judgement.statistics.outside_spread;
-  examined.cause = {CauseKind::wrong_value, judgement.reasons.front()};
-  if (!judgement.statistics.worst.empty()) {
-    const WorstElement& worst = judgement.statistics.worst.front();
-    examined.element = worst.index, examined.got = worst.got, examined.got_bits = worst.got_bits;
-    examined.exact = worst.want, examined.hard = worst.bound;
-  }
-  blame(loaded, name, examined);
+  const auto claimed = judge_claimed(call, implementation.contract);
+  if (!claimed) return tl::unexpected(claimed.error());
+  const Verdict verdict = claimed->judgement.verdict;
+  if (verdict != Verdict::pass && verdict != Verdict::untrusted)
+    blame(loaded, name, examine_judgement(claimed->judgement));
   return {};
 }
 

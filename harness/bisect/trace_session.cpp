@@ -13,30 +13,6 @@ std::int64_t bytes_of(const Tensor& tensor) {
   return static_cast<std::int64_t>(tensor.bytes().size());
 }
 
-Result<std::map<TensorId, Tensor>> given_tensors(const BisectTarget& target, const Stage& stage,
-                                                 const Program& program,
-                                                 const std::map<std::string, Tensor>& own) {
-  std::map<TensorId, Tensor> given;
-  for (std::size_t i = 0; i < program.tensors.size(); ++i) {
-    const TensorSpec& spec = program.tensors[i];
-    if (!is_given(spec)) continue;
-    const auto id = static_cast<TensorId>(i);
-    const auto found = own.find(spec.name);
-    auto tensor = found == own.end() ? stage.fill(target.c, program, id) : convert(found->second, spec.dtype);
-    if (!tensor) return tl::unexpected(tensor.error());
-    if (tensor->shape() != spec.shape)
-      return bad_input(fmt::format("input '{}' has shape {}, the case needs {}", spec.name,
-                                   to_string(tensor->shape()), to_string(spec.shape)));
-    given.emplace(id, *std::move(tensor));
-  }
-  if (stage.steps(target.c) > 1) {
-    auto first = stage.step_inputs(target.c, program, 0);
-    if (!first) return tl::unexpected(first.error());
-    for (auto& [id, tensor] : *first) given.insert_or_assign(id, std::move(tensor));
-  }
-  return given;
-}
-
 }  // namespace
 
 Result<TraceSession> TraceSession::load(const BisectTarget& target, const BisectOptions& options) {
@@ -50,7 +26,7 @@ Result<TraceSession> TraceSession::load(const BisectTarget& target, const Bisect
   if (!assignment) return tl::unexpected(assignment.error());
   const auto whole = assign(target.device, trace->program, target.path);
   if (!whole) return tl::unexpected(whole.error());
-  auto given = given_tensors(target, *stage, *program, options.inputs);
+  auto given = first_inputs(*stage, target.c, *program, options.inputs);
   if (!given) return tl::unexpected(given.error());
   auto execution = Execution::load(target.device, trace->program, whole->paths(), *given);
   if (!execution) return tl::unexpected(execution.error());
@@ -81,7 +57,17 @@ Result<std::vector<TensorScan>> TraceSession::run() {
   if (!scans) return tl::unexpected(scans.error());
   cost_.bytes_read += bytes_of(*scans);
   cost_.scan_bytes += bytes_of(*scans);
-  return trace_.read(*scans);
+  TraceScans seen = trace_.read(*scans);
+  for (std::size_t i = 0; !left_.empty() && i < seen.states.size(); ++i) {
+    const StatePoint& state = trace_.states[i];
+    if (seen.states[i] == left_[state.made]) continue;
+    return fail(
+        ErrorKind::device_failed,
+        fmt::format("step {} does not begin with the state that the step before left: '{}' is not '{}'",
+                    step_, program_.spec(state.to).name, program_.spec(state.from).name));
+  }
+  made_ = seen.points;
+  return std::move(seen.points);
 }
 
 Result<void> TraceSession::write(const std::map<TensorId, Tensor>& inputs) {
@@ -96,11 +82,8 @@ Result<void> TraceSession::advance() {
   auto changed = stage_->step_inputs(target_.c, program_, step_ + 1);
   if (!changed) return tl::unexpected(changed.error());
   held_.clear();
-  const auto lost = execution_.advance({});
-  if (!lost) return tl::unexpected(lost.error());
-  if (!lost->empty())
-    return fail(ErrorKind::device_failed,
-                fmt::format("the state '{}' was not carried to the next step", lost->front()));
+  if (auto ok = execution_.carry(); !ok) return ok;
+  left_ = made_;
   ++step_;
   return write(*changed);
 }
@@ -114,6 +97,7 @@ Result<std::map<TensorId, Tensor>> TraceSession::states() {
 Result<void> TraceSession::rewind(std::int64_t step, const std::map<TensorId, Tensor>& states) {
   step_ = step;
   held_.clear();
+  left_.clear();
   if (auto ok = write(states); !ok) return ok;
   if (stage_->steps(target_.c) < 2) return {};
   auto inputs = stage_->step_inputs(target_.c, program_, step);
@@ -130,7 +114,7 @@ Result<const Tensor*> TraceSession::hold(TensorId root) {
   return &held_.emplace(root, *std::move(tensor)).first->second;
 }
 
-Result<std::map<TensorId, Tensor>> TraceSession::tensors(const std::set<TensorId>& ids) {
+Result<std::map<TensorId, Tensor>> TraceSession::tensors(const std::set<TensorId>& ids, bool as_stored) {
   std::map<TensorId, Tensor> result;
   for (const TensorId id : ids) {
     const TensorSpec& spec = program_.spec(id);
@@ -140,7 +124,7 @@ Result<std::map<TensorId, Tensor>> TraceSession::tensors(const std::set<TensorId
       result.emplace(id, **root);
       continue;
     }
-    auto view = view_of(**root, spec);
+    auto view = as_stored ? view_of(**root, spec) : compact_view_of(**root, spec);
     if (!view) return tl::unexpected(view.error());
     result.emplace(id, *std::move(view));
   }

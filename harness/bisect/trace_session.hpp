@@ -19,7 +19,8 @@ class TraceSession {
   const Assignment& assignment() const { return assignment_; }  ///< of the calls of program()
   const BisectCost& cost() const { return cost_; }
 
-  /// One run of the current step. Returns the scan of every point.
+  /// One run of the current step. Returns the scan of every point. An error of kind device_failed where the
+  /// step does not begin with the state that the one before left.
   Result<std::vector<TensorScan>> run();
   /// The state that the run left becomes that of the next step, whose inputs are written.
   Result<void> advance();
@@ -30,8 +31,9 @@ class TraceSession {
   /// Back to the start of `step` with its states.
   Result<void> rewind(std::int64_t step, const std::map<TensorId, Tensor>& states);
 
-  /// The given tensors of the last run: read once each, inputs come from the host.
-  Result<std::map<TensorId, Tensor>> tensors(const std::set<TensorId>& ids);
+  /// The given tensors of the last run: read once each, inputs come from the host. `as_stored`: views with
+  /// their strides, as a kernel meets them; else their elements alone, which is quicker.
+  Result<std::map<TensorId, Tensor>> tensors(const std::set<TensorId>& ids, bool as_stored = false);
   /// Scans of inputs and states that hold NaN or Inf at the start.
   std::vector<std::pair<TensorId, TensorScan>> bad_inputs() const;
 
@@ -49,6 +51,8 @@ class TraceSession {
   Assignment assignment_;
   std::map<TensorId, Tensor> given_;  ///< inputs of the current step, states of step 0
   std::map<TensorId, Tensor> held_;   ///< what was read since the last run
+  std::vector<TensorScan> left_;      ///< by the step before, as points; empty: none was
+  std::vector<TensorScan> made_;      ///< by the last run
   std::int64_t step_ = 0;
   BisectCost cost_;
 };

@@ -16,17 +16,28 @@ struct TracePoint {
   std::int64_t slot = 0;  ///< where its words lie in the traced program's `scans`
 };
 
+/// A state that a step begins with, looked at before the first call: it must be what the step before left in
+/// `from`.
+struct StatePoint {
+  TensorId from = no_tensor, to = no_tensor;
+  std::size_t made = 0;   ///< the last of the points where `from` was looked at
+  std::int64_t slot = 0;  ///< as in TracePoint
+};
+
+/// The words of one run.
+struct TraceScans {
+  std::vector<TensorScan> points, states;  ///< as TracedProgram::points and ::states
+};
+
 /// A program with a call of `trace_scan` behind each of its own, so that a few bytes a tensor say what the
 /// device holds. Tensors keep their numbers.
 struct TracedProgram {
   Program program;
-  TensorId scans = no_tensor;        ///< i32, one slot a point
-  std::vector<TracePoint> points;    ///< in the order of the calls
-  std::vector<std::size_t> call_at;  ///< where call i of the original is
-
+  TensorId scans = no_tensor;      ///< i32, one slot a point
+  std::vector<TracePoint> points;  ///< in the order of the calls
+  std::vector<StatePoint> states;
   /// The words of every point, from the downloaded `scans`.
-  std::vector<TensorScan> read(const Tensor& scans) const;
-  std::int64_t bytes() const;  ///< of `scans`
+  TraceScans read(const Tensor& scans) const;
 };
 
 /// Errors: no output can be looked at.

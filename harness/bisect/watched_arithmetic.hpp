@@ -21,12 +21,9 @@ enum class CauseKind : std::uint8_t {
   division_by_zero,
   log_of_nonpositive,
   rsqrt_of_nonpositive,
-  given,        ///< an input of the program
   passed_on,    ///< by an op that must not: the reference has a finite result for the same inputs
   kernel,       ///< none of these: the kernel computes something else
   wrong_value,  ///< finite, but outside its contract
-  varies,       ///< other bits from run to run
-  reference,    ///< the reference does not agree with its own checks
 };
 std::string_view name_of(CauseKind kind);
 

@@ -17,8 +17,7 @@ using Json = nlohmann::ordered_json;
 constexpr std::size_t most_growth = 8;  ///< kinds of tensor that are shown
 
 double limit_of(DType dtype) {
-  const FloatFormat format = format_of(dtype);
-  return std::ldexp(2 - std::ldexp(1.0, 1 - format.precision), format.max_exponent);
+  return largest_finite(format_of(dtype));
 }
 
 double peak(const Growth& growth) {

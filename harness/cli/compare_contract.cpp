@@ -6,22 +6,12 @@
 #include <cmath>
 
 #include "harness/cli/output.hpp"
-#include "harness/ladder/replay.hpp"
+#include "harness/ladder/call_judge.hpp"
 #include "harness/ladder/trivial_result.hpp"
 #include "harness/numerics/judge.hpp"
 
 namespace parity::cli {
 namespace {
-
-Contract contract_of(const ArithmeticModel& model, DType store) {
-  Contract contract;
-  contract.store = store;
-  contract.order_known = model.accumulation.has_value();
-  contract.store_rounding_known = model.store_rounding_known;
-  contract.store_rounding = model.store_rounding;
-  contract.store_rounds = format_of(store).precision < format_of(model.precision.scratch).precision;
-  return contract;
-}
 
 OutputRecord record_of(const std::string& op, const std::string& tensor, const Tensor& got, Contract contract,
                        Judgement judgement) {
@@ -94,24 +84,10 @@ Result<OutputRecord> judge_with_inputs(const Tensor& got, const std::string& cas
                                  call.op, to_string(output.shape)));
 
   const ArithmeticModel model = claimed_model(claim, c.input, got.dtype());
-  auto want = op->evaluate(*make_tracked_arithmetic(model), call.attributes, result.inputs);
-  if (!want) return tl::unexpected(want.error());
-  ReplayResult replayed;
-  if (model.accumulation) {
-    auto bits = replay(result, model, {});
-    if (!bits) return tl::unexpected(bits.error());
-    replayed = *bits;
-    // The user says that the kernel computes this way, so its bits are the contract.
-    replayed.confirmed = true;
-  }
-  const Contract contract = contract_of(model, got.dtype());
-  const std::vector<ArithmeticModel> chains = plain_chains(model);
-  Judgement judgement =
-      judge(got, want->front(), contract, replayed, [&](const std::vector<std::int64_t>& elements) {
-        return replay_single_elements(result, chains, elements);
-      });
-  distrust_trivial(judgement);
-  return record_of(call.op, "GOT", got, contract, std::move(judgement));
+  auto claimed = judge_claimed(result, model);
+  if (!claimed) return tl::unexpected(claimed.error());
+  distrust_trivial(claimed->judgement);
+  return record_of(call.op, "GOT", got, claimed->contract, std::move(claimed->judgement));
 }
 
 Result<OutputRecord> judge_with_products(const Tensor& got, const Tensor& want, std::int64_t k,
@@ -136,7 +112,7 @@ Result<OutputRecord> judge_with_products(const Tensor& got, const Tensor& want, 
     value->systematic[i] = truncation;
     value->variance[i] = std::pow(0.41 * u, 2) * n * (y * y / 3 + n * largest_product * largest_product / 6);
   }
-  const Contract contract = contract_of(model, got.dtype());
+  const Contract contract = derive_contract(model, got.dtype(), false);
   Judgement judgement = judge(got, *value, contract, {});
   distrust_trivial(judgement);
   return record_of("gemm", "GOT", got, contract, std::move(judgement));
@@ -159,7 +135,7 @@ Result<OutputRecord> measure_only(const Tensor& got, const Tensor& want) {
   auto value = value_of(want);
   if (!value) return tl::unexpected(value.error());
   const double reach = is_float(got.dtype()) ? largest_finite(format_of(got.dtype())) / 2 : HUGE_VAL;
-  Judgement judgement = judge(got, *value, contract_of(ArithmeticModel{}, got.dtype()), {});
+  Judgement judgement = judge(got, *value, derive_contract(ArithmeticModel{}, got.dtype(), false), {});
   judgement.aggregates.clear();
   judgement.worst_aggregate = 0;
   std::int64_t wrong = 0;
@@ -171,7 +147,8 @@ Result<OutputRecord> measure_only(const Tensor& got, const Tensor& want) {
                 : std::string("no contract follows from WANT alone: how far a healthy kernel may be off "
                               "depends on the products it adds up; give --input A=... --input B=..., or "
                               "--k and --max-product")};
-  return record_of("gemm", "GOT", got, contract_of(ArithmeticModel{}, got.dtype()), std::move(judgement));
+  return record_of("gemm", "GOT", got, derive_contract(ArithmeticModel{}, got.dtype(), false),
+                   std::move(judgement));
 }
 
 }  // namespace parity::cli

@@ -2,14 +2,9 @@
 
 namespace parity::faults {
 
-FaultSwitch::FaultSwitch(Device& healthy, bool withhold_order)
-    : healthy_(healthy), implementations_(healthy.implementations()) {
-  if (!withhold_order) return;
-  for (Implementation& implementation : implementations_) {
-    implementation.knowledge = OrderKnowledge::unknown;
-    implementation.replays.clear();
-    implementation.contract.accumulation.reset();
-  }
+FaultSwitch::FaultSwitch(Device& healthy, bool withhold) : RestatedDevice(healthy) {
+  if (!withhold) return;
+  for (Implementation& implementation : stated()) withhold_order(implementation);
 }
 
 void FaultSwitch::heal() {
@@ -30,8 +25,8 @@ void FaultSwitch::corrupt(const CorruptionKind& kind, const Damage& damage) {
 
 Result<std::unique_ptr<Session>> FaultSwitch::load(const Program& program,
                                                    const std::vector<std::string>& paths) {
-  if (kind_ != nullptr) return load_corrupted(healthy_, program, paths, *kind_, damage_);
-  return (faulty_ != nullptr ? *faulty_ : healthy_).load(program, paths);
+  if (kind_ != nullptr) return load_corrupted(device(), program, paths, *kind_, damage_);
+  return (faulty_ != nullptr ? *faulty_ : device()).load(program, paths);
 }
 
 }  // namespace parity::faults

@@ -114,7 +114,7 @@ Result<std::vector<OutputRecord>> judge_call(const FinishedCall& call, Confirmat
                                return replay_single_elements(result, models, elements);
                              });
     if (call.on_output != nullptr && *call.on_output) (*call.on_output)(record, got, (*want)[output]);
-    if (record.judgement.verdict == Verdict::pass) {
+    if (call.power && record.judgement.verdict == Verdict::pass) {
       record.power = measure_power(result, (*want)[output], record.contract, replayed);
       if (call.program->calls.size() == 1) distrust_powerless(record.power, record.judgement);
     }

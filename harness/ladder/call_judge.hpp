@@ -21,6 +21,7 @@ struct FinishedCall {
   const std::map<TensorId, Tensor>* inputs = nullptr;   ///< inputs and states of the run
   const std::map<TensorId, Tensor>* results = nullptr;  ///< everything the run made
   bool exact = false;                                   ///< the case's contract is the bits
+  bool power = true;                                    ///< measure whether wrong results would be seen
   std::uint64_t seed = 1;
   double replay_operations = most_replay_operations;  ///< replay all elements up to here, else a sample
   const ObserveOutput* on_output = nullptr;

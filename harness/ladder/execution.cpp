@@ -18,6 +18,25 @@ Result<Tensor> view_of(const Tensor& root, const TensorSpec& view) {
   return tensor;
 }
 
+Result<Tensor> compact_view_of(const Tensor& root, const TensorSpec& view) {
+  auto tensor = Tensor::create(view.dtype, view.shape);
+  if (!tensor) return tensor;
+  const Strides strides = view.strides.empty() ? contiguous_strides(view.shape) : view.strides;
+  const std::size_t size = size_of(view.dtype), bytes = root.bytes().size();
+  for (std::int64_t i = 0; i < tensor->elements(); ++i) {
+    std::int64_t at = view.view_offset, rest = i;
+    for (std::size_t d = view.shape.size(); d-- > 0; rest /= view.shape[d])
+      at += rest % view.shape[d] * strides[d];
+    const auto from = static_cast<std::size_t>(at) * size;
+    if (from + size > bytes)
+      return fail(ErrorKind::internal, fmt::format("view '{}' reaches outside its root", view.name));
+    std::ranges::copy(
+        root.bytes().subspan(from, size),
+        tensor->bytes().begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(i) * size));
+  }
+  return tensor;
+}
+
 Result<Execution> Execution::load(Device& device, const Program& program,
                                   const std::vector<std::string>& paths,
                                   const std::map<TensorId, Tensor>& inputs) {
@@ -96,6 +115,12 @@ Result<void> Execution::read(RunResult& run, ReadBack what) {
   return {};
 }
 
+Result<void> Execution::carry() {
+  if (auto ok = session_->advance(); !ok) return ok;
+  advanced_ = true;
+  return {};
+}
+
 Result<std::vector<std::string>> Execution::advance(const std::map<TensorId, Tensor>& inputs) {
   std::vector<std::uint64_t> left;
   for (const Carry& carry : program_.carries) {
@@ -103,14 +128,13 @@ Result<std::vector<std::string>> Execution::advance(const std::map<TensorId, Ten
     if (!from) return tl::unexpected(from.error());
     left.push_back(content_hash(*from));
   }
-  if (auto ok = session_->advance(); !ok) return tl::unexpected(ok.error());
+  if (auto ok = carry(); !ok) return tl::unexpected(ok.error());
   std::vector<std::string> lost;
   for (std::size_t i = 0; i < program_.carries.size(); ++i) {
     const auto to = session_->read(program_.carries[i].to);
     if (!to) return tl::unexpected(to.error());
     if (content_hash(*to) != left[i]) lost.push_back(program_.spec(program_.carries[i].to).name);
   }
-  advanced_ = true;
   if (auto ok = write(inputs); !ok) return tl::unexpected(ok.error());
   return lost;
 }

@@ -20,6 +20,10 @@ enum class ReadBack : std::uint8_t { outputs, everything };
 /// The part of `root` where a view lies, as a tensor of its own. Error: it reaches outside.
 Result<Tensor> view_of(const Tensor& root, const TensorSpec& view);
 
+/// The view's elements alone, without what lies between its rows: of a timestep, whose rows are a sequence
+/// apart, that is the far smaller part.
+Result<Tensor> compact_view_of(const Tensor& root, const TensorSpec& view);
+
 /// A Program loaded on a device with its inputs: run it as often as wanted. Outputs and intermediates are
 /// poisoned before each run.
 class Execution {
@@ -38,7 +42,9 @@ class Execution {
   Result<Tensor> read(TensorId id);
   /// Reads what `run`, the last one, has not read yet.
   Result<void> complete(RunResult& run);
-  /// Carries state to the next run (Session::advance) and replaces the inputs that change.
+  /// Carries state to the next run (Session::advance), unchecked.
+  Result<void> carry();
+  /// The same, with a look at every state before and after; then replaces the inputs that change.
   /// Returns the names of states that do not hold what the run before left for them.
   Result<std::vector<std::string>> advance(const std::map<TensorId, Tensor>& inputs);
   /// Every input and state as it was for the last run: states are read from the device. Valid until the next

@@ -24,6 +24,7 @@ IsolatedCall::IsolatedCall(Device& device, const Op& op, const OpCall& call,
 
 Result<IsolatedCall::Loaded> IsolatedCall::load(const PortTensors& ports) {
   Program program;
+  program.accumulate = implementation_.accumulate;
   OpCall call = call_;
   call.inputs.clear();
   call.outputs.clear();

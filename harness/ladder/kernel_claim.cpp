@@ -1,5 +1,7 @@
 #include "harness/ladder/kernel_claim.hpp"
 
+#include "harness/ladder/call_judge.hpp"
+
 namespace parity {
 
 const std::vector<std::string>& claim_models() {
@@ -25,6 +27,25 @@ ArithmeticModel claimed_model(const KernelClaim& claim, DType input, DType store
   if (claim.model == "tensor-core") accumulation.multiply_add = MultiplyAdd::multi_term;
   model.accumulation = accumulation;
   return model;
+}
+
+Result<ClaimedJudgement> judge_claimed(const CallResult& call, const ArithmeticModel& model) {
+  auto want = call.op->evaluate(*make_tracked_arithmetic(model), *call.attributes, call.inputs);
+  if (!want) return tl::unexpected(want.error());
+  ReplayResult replayed;
+  if (model.accumulation) {
+    auto bits = replay(call, model, {});
+    if (!bits) return tl::unexpected(bits.error());
+    replayed = *std::move(bits);
+    replayed.confirmed = true;
+  }
+  ClaimedJudgement claimed{derive_contract(model, call.got->dtype(), false), {}};
+  const std::vector<ArithmeticModel> chains = plain_chains(model);
+  claimed.judgement = judge(*call.got, (*want)[call.output], claimed.contract, replayed,
+                            [&](const std::vector<std::int64_t>& elements) {
+                              return replay_single_elements(call, chains, elements);
+                            });
+  return claimed;
 }
 
 }  // namespace parity

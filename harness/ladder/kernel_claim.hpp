@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/ladder/replay.hpp"
 #include "harness/numerics/arithmetic_model.hpp"
 
 namespace parity {
@@ -18,5 +19,13 @@ const std::vector<std::string>& claim_models();
 /// adder too. Functions as the CUDA C++ Programming Guide bounds them: exp and tanh 2 ULP; sigmoid as 1 / (1
 /// + exp(-x)), exp with 2, an addition and a division with half an ULP each: 3.
 ArithmeticModel claimed_model(const KernelClaim& claim, DType input, DType store);
+
+/// The judgement of one output of a call that ran elsewhere, under a claim's arithmetic: bounds, and the bits
+/// where it is definite, for whoever claims it says that the kernel computes this way.
+struct ClaimedJudgement {
+  Contract contract;
+  Judgement judgement;
+};
+Result<ClaimedJudgement> judge_claimed(const CallResult& call, const ArithmeticModel& model);
 
 }  // namespace parity

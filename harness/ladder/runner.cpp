@@ -134,25 +134,9 @@ Result<Runner::Prepared> Runner::prepare(const Case& c, const std::string& path)
   if (auto fits = check_memory(prepared.program, prepared.sampled, options_); !fits)
     return tl::unexpected(fits.error());
 
-  for (std::size_t i = 0; i < prepared.program.tensors.size(); ++i) {
-    const TensorSpec& spec = prepared.program.tensors[i];
-    if (spec.is_view() || (spec.role != TensorSpec::Role::input && spec.role != TensorSpec::Role::state))
-      continue;
-    const auto id = static_cast<TensorId>(i);
-    const auto own = options_.inputs.find(spec.name);
-    auto tensor = own == options_.inputs.end() ? prepared.stage->fill(c, prepared.program, id)
-                                               : convert(own->second, spec.dtype);
-    if (!tensor) return tl::unexpected(tensor.error());
-    if (tensor->shape() != spec.shape)
-      return bad_input(fmt::format("input '{}' has shape {}, the case needs {}", spec.name,
-                                   to_string(tensor->shape()), to_string(spec.shape)));
-    prepared.inputs.emplace(id, *std::move(tensor));
-  }
-  if (prepared.stage->steps(c) > 1) {
-    auto first = prepared.stage->step_inputs(c, prepared.program, 0);
-    if (!first) return tl::unexpected(first.error());
-    for (auto& [id, tensor] : *first) prepared.inputs.insert_or_assign(id, std::move(tensor));
-  }
+  auto inputs = first_inputs(*prepared.stage, c, prepared.program, options_.inputs);
+  if (!inputs) return tl::unexpected(inputs.error());
+  prepared.inputs = *std::move(inputs);
   return prepared;
 }
 
@@ -167,10 +151,9 @@ Result<std::vector<OutputRecord>> Runner::judge_calls(const Prepared& prepared, 
   std::vector<OutputRecord> outputs;
   for (std::size_t index = 0; index < prepared.program.calls.size(); ++index) {
     const Implementation& implementation = *prepared.assignment.implementations[index];
-    const bool keeps_inputs = format_of(implementation.input).precision <= implementation.multiply.precision;
     FinishedCall call{&prepared.program, index,   ops_.find(prepared.program.calls[index].op),
                       &implementation,   &inputs, &run.tensors};
-    call.exact = !users_own && prepared.stage->exact(c) && (keeps_inputs || c.fill == Fill::integer);
+    call.exact = !users_own && bits_are_contract(*prepared.stage, c, implementation);
     call.seed = c.seed;
     call.replay_operations = options_.replay_operations;
     // Who asks for a sample asks for its speed.

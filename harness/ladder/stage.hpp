@@ -12,6 +12,8 @@
 
 namespace parity {
 
+struct Implementation;
+
 /// A rung: a named builder of Programs. Stateless.
 class Stage {
  public:
@@ -43,6 +45,15 @@ class Stage {
     return std::map<TensorId, Tensor>{};
   }
 };
+
+/// Every input and state of a case's Program at its first step: the user's own by name, converted to the
+/// dtype that is asked for, else filled. Errors: a shape that does not fit, what fill and step_inputs refuse.
+Result<std::map<TensorId, Tensor>> first_inputs(const Stage& stage, const Case& c, const Program& program,
+                                                const std::map<std::string, Tensor>& own);
+
+/// Whether the case's contract on this path is the bits: Stage::exact, and the path multiplies its inputs
+/// unrounded, or they are integers that its format holds.
+bool bits_are_contract(const Stage& stage, const Case& c, const Implementation& implementation);
 
 class StageTable {
  public:

@@ -127,10 +127,10 @@ Result<std::unique_ptr<ProfiledDevice>> ProfiledDevice::create(Device& device, c
   if (auto fits = check_profile(profile, device.info()); !fits) return tl::unexpected(fits.error());
   std::unique_ptr<ProfiledDevice> made(new ProfiledDevice(device));
   ProfileUse& use = made->use_;
-  const auto declared = std::ranges::find_if(made->implementations_, [](const Implementation& i) {
+  const auto declared = std::ranges::find_if(made->stated(), [](const Implementation& i) {
     return i.op == device_function_op && i.stores.front() == DType::f32;
   });
-  if (declared == made->implementations_.end())
+  if (declared == made->stated().end())
     return fail(ErrorKind::unsupported,
                 fmt::format("{} has no kernel that a profile is about", device.info().id));
   const ArithmeticModel promised = declared->contract;
@@ -159,7 +159,7 @@ Result<std::unique_ptr<ProfiledDevice>> ProfiledDevice::create(Device& device, c
     }
   }
 
-  for (Implementation& implementation : made->implementations_) {
+  for (Implementation& implementation : made->stated()) {
     // A vendor's kernels were not asked.
     if (implementation.knowledge != OrderKnowledge::declared) continue;
     const auto& accumulation = implementation.contract.accumulation;

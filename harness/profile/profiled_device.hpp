@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/ladder/restated_device.hpp"
 #include "harness/profile/device_profile.hpp"
 
 namespace parity {
@@ -25,26 +26,13 @@ Result<FunctionAccuracy> measured_accuracy(const FunctionMeasure& measure, const
 
 /// A device whose declared paths have the contracts and candidate arithmetics that the profile leaves. The
 /// device must outlive it.
-class ProfiledDevice final : public Device {
+class ProfiledDevice final : public RestatedDevice {
  public:
   static Result<std::unique_ptr<ProfiledDevice>> create(Device& device, const DeviceProfile& profile);
-
-  const DeviceInfo& info() const override { return device_.info(); }
-  const std::vector<Implementation>& implementations() const override { return implementations_; }
-  Support supports(const Implementation& i) const override { return device_.supports(i); }
-  Support supports(const Implementation& i, const OpCall& call, const Program& program) const override {
-    return device_.supports(i, call, program);
-  }
-  Result<std::unique_ptr<Session>> load(const Program& program,
-                                        const std::vector<std::string>& paths) override {
-    return device_.load(program, paths);
-  }
   const ProfileUse& use() const { return use_; }
 
  private:
-  explicit ProfiledDevice(Device& device) : device_(device), implementations_(device.implementations()) {}
-  Device& device_;
-  std::vector<Implementation> implementations_;
+  using RestatedDevice::RestatedDevice;
   ProfileUse use_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "harness/numerics/passing_arithmetic.hpp"
 #include "harness/numerics/value_access.hpp"
 #include "harness/numerics/value_shape.hpp"
 
@@ -10,30 +11,22 @@ namespace parity::planted {
 namespace {
 
 /// Passes everything on but what is replaced.
-class Mistaken final : public Arithmetic {
+class Mistaken final : public PassingArithmetic {
  public:
-  Mistaken(Arithmetic& device, const Replacements& replacements) : device_(device), r_(replacements) {}
-  Value load(const Tensor& tensor) override { return device_.load(tensor); }
+  Mistaken(Arithmetic& device, const Replacements& replacements)
+      : PassingArithmetic(device), r_(replacements) {}
   Value matmul(const Value& a, bool ta, const Value& b, bool tb) override {
-    return r_.matmul ? r_.matmul(device_, a, ta, b, tb) : device_.matmul(a, ta, b, tb);
+    return r_.matmul ? r_.matmul(inner(), a, ta, b, tb) : inner().matmul(a, ta, b, tb);
   }
-  Value scale_add(double alpha, const Value& x, double beta, const Value* y) override {
-    return device_.scale_add(alpha, x, beta, y);
-  }
-  Value add(const Value& x, const Value& y) override { return device_.add(x, y); }
-  Value mul(const Value& x, const Value& y) override { return device_.mul(x, y); }
-  Value div(const Value& x, const Value& y) override { return device_.div(x, y); }
   Value apply(Function function, const Value& x) override {
-    return r_.apply ? r_.apply(device_, function, x) : device_.apply(function, x);
+    return r_.apply ? r_.apply(inner(), function, x) : inner().apply(function, x);
   }
   Value row_dot(const Value& x, const Value* y) override {
-    return r_.row_dot ? r_.row_dot(device_, x, y) : device_.row_dot(x, y);
+    return r_.row_dot ? r_.row_dot(inner(), x, y) : inner().row_dot(x, y);
   }
-  Value row_max(const Value& x) override { return r_.row_max ? r_.row_max(device_, x) : device_.row_max(x); }
-  Value store(const Value& x, DType dtype) override { return device_.store(x, dtype); }
+  Value row_max(const Value& x) override { return r_.row_max ? r_.row_max(inner(), x) : inner().row_max(x); }
 
  private:
-  Arithmetic& device_;
   const Replacements& r_;
 };
 
