@@ -181,5 +181,15 @@ TEST(HeldOut, DrawsOtherSizesThatFit) {
   }
 }
 
+TEST(Catalogue, AReasonHoldsForABackendADeviceOrBoth) {
+  DeviceInfo device;
+  device.backend = "vulkan";
+  device.name = "NVIDIA H200";
+  for (const char* where : {"vulkan", "h200", "vulkan:h200", "vulkan:nvidia"})
+    EXPECT_TRUE(fits_device(where, device)) << where;
+  for (const char* where : {"cuda", "cuda:h200", "vulkan:llvmpipe", "software"})
+    EXPECT_FALSE(fits_device(where, device)) << where;
+}
+
 }  // namespace
 }  // namespace parity::faults
