@@ -14,8 +14,8 @@ apt-cache show g++ > /dev/null 2>&1 || { say "apt-get update"; as_root apt-get -
 install g++ cmake ninja-build ccache pkg-config git \
   libeigen3-dev libfmt-dev libexpected-dev libcli11-dev nlohmann-json3-dev libgtest-dev libbenchmark-dev libmpfr-dev
 install libvulkan1 libvulkan-dev mesa-vulkan-drivers vulkan-validationlayers
-# For the sanitizer runtimes of the fuzz preset and the format check.
-install clang clang-format
+# For the sanitizer build with its fuzz targets, and the format check.
+install clang clang-format libomp-dev
 clang_major=$(clang --version | sed -n 's/.*clang version \([0-9]*\).*/\1/p' | head -n 1)
 install "libclang-rt-$clang_major-dev"
 

@@ -81,11 +81,12 @@ std::string severities(Summaries summaries) {
     for (const SeverityCurve& curve : summary.curves) entries.emplace(curve.name(), curve.entry);
   if (entries.empty()) return {};
   std::string text = table_head(summaries, "fault (unit of its severity)");
-  for (const auto& [name, entry] : entries)
-    text +=
-        row_over(summaries, fmt::format("{} ({})", name, entry->severity_unit), [&](const FaultSummary& s) {
+  for (const auto& known : entries)
+    text += row_over(
+        summaries, fmt::format("{} ({})", known.first, known.second->severity_unit),
+        [&](const FaultSummary& s) {
           const auto curve =
-              std::ranges::find_if(s.curves, [&](const SeverityCurve& c) { return c.name() == name; });
+              std::ranges::find_if(s.curves, [&](const SeverityCurve& c) { return c.name() == known.first; });
           if (curve == s.curves.end()) return std::string("-");
           const auto number = [](const std::optional<double>& v) {
             return v ? fmt::format("{:.3g}", *v) : "none";

@@ -64,18 +64,17 @@ TEST_P(KnownOrUnknownOrder, AnotherOrderIsAFaultOnlyWhereTheOrderIsDeclared) {
 
 // What a kernel's end says, the record repeats: never a pass, never an exception.
 TEST_P(KnownOrUnknownOrder, AKernelThatDoesNotFinishHasAVerdictOfItsOwn) {
-  for (const auto& [kind, verdict] :
-       std::map<ErrorKind, Verdict>{{ErrorKind::timed_out, Verdict::timeout},
-                                    {ErrorKind::device_failed, Verdict::crash},
-                                    {ErrorKind::unsupported, Verdict::unsupported}}) {
-    const HostKernel kernel = [kind](const OpCall&, const Program&, HostMemory&) -> Result<void> {
+  for (const auto& end : std::map<ErrorKind, Verdict>{{ErrorKind::timed_out, Verdict::timeout},
+                                                      {ErrorKind::device_failed, Verdict::crash},
+                                                      {ErrorKind::unsupported, Verdict::unsupported}}) {
+    const HostKernel kernel = [kind = end.first](const OpCall&, const Program&, HostMemory&) -> Result<void> {
       return fail(kind, "the kernel stopped");
     };
     auto device =
         make_host_device({"host:0", "host", "planted", "", "", {}}, {path_for("gemm", kernel, GetParam())});
     Runner runner(ops, stages, *device, {});
     const Record record = runner.run(*parse_case("gemm m=4 n=4 k=4 in=f16", stages), "kernel_f16_f32");
-    EXPECT_EQ(record.verdict, verdict);
+    EXPECT_EQ(record.verdict, end.second);
     EXPECT_EQ(record.reason, "the kernel stopped");
   }
 }

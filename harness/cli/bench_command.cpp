@@ -274,7 +274,7 @@ void add_bench_command(CLI::App& app, Context& context) {
       command->add_subcommand("harness", "Times of the harness itself (the program parity-bench)");
   harness->prefix_command();
   harness->set_help_flag();
-  command->callback([&context, options, command, harness] {
+  command->callback([&context, options, harness] {
     context.exit_code =
         harness->parsed() ? run_harness(context, harness->remaining()) : run(context, *options);
   });

@@ -78,8 +78,9 @@ Result<void> check_bound(const Case& one, const Case& two, const Stage& stage,
       return bad_input(
           fmt::format("the case needs {}= ({}): no input given sets it", parameter.name, parameter.help));
   }
-  for (const auto& [name, given] : words) {
-    const auto is = [&](const Parameter& p) { return p.name == name; };
+  for (const auto& word : words) {
+    const auto& [name, given] = word;
+    const auto is = [&](const Parameter& p) { return p.name == word.first; };
     const auto parameter = std::find_if(stage.parameters().begin(), stage.parameters().end(), is);
     if (parameter == stage.parameters().end() || !std::holds_alternative<std::int64_t>(parameter->fallback))
       continue;

@@ -1,4 +1,5 @@
 #include "harness/ladder/host_memory.hpp"
+#include "harness/tensor/sanitized.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -39,9 +40,8 @@ TEST(HostMemory, AvailableIsWhatAMachineCanHave) {
 }
 
 TEST(HostMemory, ALimitOnTheDataOfTheProcessCounts) {
-#ifdef __SANITIZE_ADDRESS__
-  GTEST_SKIP() << "the sanitizer's own memory counts as data, and it ends the process when it gets no more";
-#endif
+  if (address_sanitized)
+    GTEST_SKIP() << "the sanitizer's own memory counts as data, and it ends the process when it gets no more";
   rlimit old{};
   ASSERT_EQ(::getrlimit(RLIMIT_DATA, &old), 0);
   if (host_bytes_available() < 1e9) GTEST_SKIP() << "less than the limit is there anyway";

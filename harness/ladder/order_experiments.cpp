@@ -71,8 +71,9 @@ class CallExperiments {
     std::string key = fmt::format("{} {}", call_.op, implementation_.path);
     for (const Tensor* port : ports_)
       key += port == nullptr ? " -" : fmt::format(" {}{}", name_of(port->dtype()), to_string(port->shape()));
-    for (const auto& [name, value] : call_.attributes.all())
-      key += std::visit([&](const auto& v) { return fmt::format(" {}={}", name, v); }, value);
+    for (const auto& attribute : call_.attributes.all())
+      key += std::visit([&](const auto& v) { return fmt::format(" {}={}", attribute.first, v); },
+                        attribute.second);
     return key;
   }
 
