@@ -224,6 +224,7 @@ void record_fields(A& a, Fields<OutputRecord> auto& s) {
   a.sparse("calls", s.calls, 1);
   a("shape", s.shape);
   a("dtype", s.dtype);
+  a.sparse_bits("bits", s.bits);
   a("contract", s.contract);
   a("judgement", s.judgement);
   a("sampled", s.sampled);

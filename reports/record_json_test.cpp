@@ -32,6 +32,7 @@ struct Counter {
     ++count;
   }
   void bits(const char*, std::uint64_t) { ++count; }
+  void sparse_bits(const char*, std::uint64_t) { ++count; }
   template <class T>
   void sparse(const char*, const T&, const T& = {}) {
     ++count;
@@ -90,6 +91,7 @@ TEST(RecordJson, RoundTripKeepsEveryField) {
   EXPECT_EQ(back->outputs[0].judgement.aggregates.at(1).scope, AggregateFinding::Scope::column);
   EXPECT_EQ(back->outputs[0].contract.store_rounding, Rounding::toward_zero);
   EXPECT_EQ(back->outputs[0].dtype, DType::f16);
+  EXPECT_EQ(back->outputs[0].bits, 0x9f3);
   EXPECT_FALSE(back->order.batch_invariance);
   ASSERT_TRUE(back->order.run_to_run);
   EXPECT_EQ(back->order.run_to_run->differing, 2);

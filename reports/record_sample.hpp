@@ -23,6 +23,7 @@ inline Record sample_record(Verdict verdict = Verdict::fail) {
   o.tensor = "D";
   o.shape = {2, 3};
   o.dtype = DType::f16;
+  o.bits = 0x9f3;
   o.contract.store = DType::f16;
   o.contract.exact = true;
   o.contract.order_known = true;

@@ -73,6 +73,7 @@ OutputRecord output_record(const FinishedCall& call, std::size_t output) {
   record.tensor = call.program->spec(id).name;
   record.shape = got.shape();
   record.dtype = got.dtype();
+  record.bits = content_hash(got);
   return record;
 }
 

@@ -42,6 +42,7 @@ struct OutputRecord {
   int calls = 1;  ///< outputs of this op, path and port that this record, the worst of them, stands for
   Shape shape;
   DType dtype = DType::f32;
+  std::uint64_t bits = 0;  ///< content_hash of the result, of every call it stands for; 0: not recorded
   Contract contract;
   Judgement judgement;
   std::optional<SampledCheck> sampled;  ///< absent: every element was compared
