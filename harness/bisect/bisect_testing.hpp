@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "backends/cpu/cpu_backend.hpp"
-#include "harness/bisect/program_bisection.hpp"
+#include "harness/bisect/against.hpp"
 #include "references/op_table.hpp"
 
 namespace parity::bisecting {
@@ -27,6 +27,27 @@ class Bench {
   }
 
   Result<BisectReport> bisect(const std::string& text, BisectOptions options = {}) {
+    device_ = spoilt();
+    const auto c = parse_case(text, stages_);
+    if (!c) return tl::unexpected(c.error());
+    return bisect_program({ops_, stages_, *device_, *c, path_}, options);
+  }
+
+  /// The spoilt device on `path_` against a healthy one on another path.
+  Result<AgainstReport> against(const std::string& text, const std::string& other,
+                                BisectOptions options = {}) {
+    device_ = spoilt();
+    const auto healthy = make_cpu_backend(ops_)->devices();
+    const auto c = parse_case(text, stages_);
+    if (!c) return tl::unexpected(c.error());
+    return bisect_against({ops_, stages_, *device_, *c, path_}, {ops_, stages_, *(*healthy)[0], *c, other},
+                          options);
+  }
+
+  std::string path_ = "sequential_f32";
+
+  /// The CPU device with what spoil() asked for; this must outlive it.
+  std::unique_ptr<Device> spoilt() {
     const auto healthy = make_cpu_backend(ops_)->devices();
     std::vector<HostPath> paths;
     for (const Implementation& i : (*healthy)[0]->implementations()) {
@@ -40,13 +61,8 @@ class Bench {
         };
       paths.push_back({i, std::move(kernel)});
     }
-    device_ = make_host_device((*healthy)[0]->info(), std::move(paths));
-    const auto c = parse_case(text, stages_);
-    if (!c) return tl::unexpected(c.error());
-    return bisect_program({ops_, stages_, *device_, *c, path_}, options);
+    return make_host_device((*healthy)[0]->info(), std::move(paths));
   }
-
-  std::string path_ = "sequential_f32";
 
  private:
   OpTable ops_;

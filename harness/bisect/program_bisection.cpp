@@ -1,38 +1,16 @@
 #include "harness/bisect/program_bisection.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <bit>
 #include <chrono>
-#include <cmath>
-#include <set>
 #include <utility>
 
-#include "harness/bisect/trace_session.hpp"
-#include "harness/ladder/call_judge.hpp"
-#include "harness/ladder/isolated_call.hpp"
+#include "harness/bisect/blamed_call.hpp"
 
 namespace parity {
 namespace {
 
 constexpr std::size_t most_names = 32;
-
-using Ids = std::set<TensorId>;
-
-Ids ids_of(const OpCall& call) {
-  Ids ids;
-  for (const auto* ports : {&call.inputs, &call.outputs})
-    for (const TensorId id : *ports)
-      if (id != no_tensor) ids.insert(id);
-  return ids;
-}
-
-PortTensors ports_of(const std::vector<TensorId>& ids, const std::map<TensorId, Tensor>& tensors) {
-  PortTensors ports;
-  for (const TensorId id : ids) ports.push_back(id == no_tensor ? nullptr : &tensors.at(id));
-  return ports;
-}
 
 /// The search, with what it has learnt.
 class Search {
@@ -49,16 +27,12 @@ class Search {
   using Done = Result<bool>;  ///< whether the producer is known
 
   const Program& program() const { return session_.program(); }
-  CallResult result_of(std::size_t call, std::size_t port, const std::map<TensorId, Tensor>& tensors) const;
   void note_growth(const std::vector<TensorScan>& scans);
   Done find_nonfinite(const std::vector<TensorScan>& scans);
-  Result<void> blame(const TracePoint& point, const ExaminedCall& examined,
-                     const std::map<TensorId, Tensor>& tensors);
   /// Judges the calls [0, end) of the step that ran, until one is outside its contract: the producer.
   Done judge_step(std::size_t end);
   Result<void> look_before();
   Done search_between(std::int64_t good, const std::map<TensorId, Tensor>& states, std::int64_t bad);
-  Result<std::string> run_alone(const TracePoint& point, const std::map<TensorId, Tensor>& tensors);
 
   const BisectTarget& target_;
   const BisectOptions& options_;
@@ -66,13 +40,6 @@ class Search {
   Confirmations confirmations_;
   BisectReport report_;
 };
-
-CallResult Search::result_of(std::size_t index, std::size_t port,
-                             const std::map<TensorId, Tensor>& tensors) const {
-  const OpCall& call = program().calls[index];
-  return {target_.ops.find(call.op), &call.attributes, ports_of(call.inputs, tensors), port,
-          &tensors.at(call.outputs[port])};
-}
 
 void Search::note_growth(const std::vector<TensorScan>& scans) {
   for (std::size_t i = 0; i < scans.size(); ++i) {
@@ -88,66 +55,6 @@ void Search::note_growth(const std::vector<TensorScan>& scans) {
     found->points.push_back({session_.step(), place.timestep.value_or(0), scans[i].largest});
     report_.timesteps = std::max(report_.timesteps, place.timestep.value_or(0) + 1);
   }
-}
-
-/// What the call did when run by itself: the same bits, or something else.
-Result<std::string> Search::run_alone(const TracePoint& point, const std::map<TensorId, Tensor>& tensors) {
-  const OpCall& call = program().calls[point.call];
-  // A wrong stride shows where there are strides.
-  const auto stored = session_.tensors(ids_of(call), true);
-  if (!stored) return tl::unexpected(stored.error());
-  std::vector<DType> stores;
-  for (const TensorId id : call.outputs) stores.push_back(program().spec(id).dtype);
-  IsolatedCall alone(target_.device, *target_.ops.find(call.op), call,
-                     *session_.assignment().implementations[point.call], ports_of(call.inputs, *stored),
-                     stores);
-  auto outputs = alone.run({});
-  if (!outputs) return tl::unexpected(outputs.error());
-  const Tensor& before = tensors.at(point.tensor);
-  const Tensor& now = (*outputs)[point.port];
-  std::int64_t differ = 0, nonfinite = 0;
-  for (std::int64_t i = 0; i < now.elements(); ++i) {
-    differ += now.bits(i) != before.bits(i);
-    nonfinite += !std::isfinite(now.value(i));
-  }
-  if (differ == 0) return std::string("run by itself on the same inputs it gives the same bits");
-  return fmt::format(
-      "run by itself on the same inputs {} of {} elements come out different, {} of them NaN or Inf: look "
-      "between the calls (a barrier, an alias, a binding), or at what is not an input (memory that is read "
-      "before it is written)",
-      differ, now.elements(), nonfinite);
-}
-
-Result<void> Search::blame(const TracePoint& point, const ExaminedCall& examined,
-                           const std::map<TensorId, Tensor>& tensors) {
-  const OpCall& call = program().calls[point.call];
-  const Op& op = *target_.ops.find(call.op);
-  const Implementation& implementation = *session_.assignment().implementations[point.call];
-  const TensorSpec& spec = program().spec(point.tensor);
-  Producer p;
-  p.call = point.call, p.step = session_.step();
-  p.op = call.op, p.path = implementation.path;
-  p.precision = fmt::format("{} in, {} accumulated, {} stored", name_of(implementation.input),
-                            name_of(implementation.accumulate), name_of(spec.dtype));
-  p.port = op.outputs()[point.port].name, p.tensor = spec.name;
-  p.place = place_of(spec.name);
-  p.index = place_in(spec.shape, examined.element);
-  p.elements = tensors.at(point.tensor).elements();
-  p.examined = examined;
-  p.attributes = call.attributes;
-  for (std::size_t port = 0; port < call.inputs.size(); ++port) {
-    const TensorId id = call.inputs[port];
-    if (id == no_tensor) continue;
-    const Tensor& tensor = tensors.at(id);
-    p.inputs.push_back({std::string(op.inputs()[port].name), program().spec(id).name, tensor.dtype(),
-                        is_float(tensor.dtype()) ? scan_tensor(tensor) : TensorScan{}});
-    p.tensors.emplace(op.inputs()[port].name, tensor);
-  }
-  p.tensors.emplace("got:" + p.port, tensors.at(point.tensor));
-  auto alone = run_alone(point, tensors);
-  p.alone = alone ? *alone : "it could not be run by itself: " + alone.error().message;
-  report_.producer = std::move(p);
-  return {};
 }
 
 /// Goes through the calls that left NaN or Inf, in order, until one is to blame; those before it had a reason
@@ -167,11 +74,11 @@ Search::Done Search::find_nonfinite(const std::vector<TensorScan>& scans) {
     auto tensors = session_.tensors(ids_of(program().calls[points[i].call]));
     if (!tensors) return tl::unexpected(tensors.error());
     const Implementation& implementation = *session_.assignment().implementations[points[i].call];
-    const auto examined =
-        examine_nonfinite(result_of(points[i].call, points[i].port, *tensors), implementation);
+    const auto examined = examine_nonfinite(
+        traced_result(session_, target_, points[i].call, points[i].port, *tensors), implementation);
     if (!examined) return tl::unexpected(examined.error());
     if (!examined->producer) continue;
-    if (auto ok = blame(points[i], *examined, *tensors); !ok) return tl::unexpected(ok.error());
+    report_.producer = blamed_call(session_, target_, points[i], *examined, *tensors);
     report_.kind = BisectReport::Kind::not_finite;
   }
   if (any && !report_.producer) report_.kind = BisectReport::Kind::given;
@@ -180,25 +87,18 @@ Search::Done Search::find_nonfinite(const std::vector<TensorScan>& scans) {
 
 Search::Done Search::judge_step(std::size_t end) {
   report_.judged_steps.push_back(session_.step());
-  const Stage& stage = *target_.stages.find(target_.c.stage);
   for (std::size_t index = 0; index < end; ++index) {
-    const OpCall& op_call = program().calls[index];
-    auto tensors = session_.tensors(ids_of(op_call));
+    const OpCall& call = program().calls[index];
+    auto tensors = session_.tensors(ids_of(call));
     if (!tensors) return tl::unexpected(tensors.error());
-    const Implementation& implementation = *session_.assignment().implementations[index];
-    FinishedCall call{&session_.program(), index,     target_.ops.find(op_call.op),
-                      &implementation,     &*tensors, &*tensors};
-    call.exact = options_.inputs.empty() && bits_are_contract(stage, target_.c, implementation);
-    call.power = false;
-    call.seed = target_.c.seed;
-    auto judged = judge_call(call, confirmations_);
+    const auto judged =
+        judge_traced(session_, target_, confirmations_, index, *tensors, !options_.inputs.empty());
     if (!judged) return tl::unexpected(judged.error());
     for (std::size_t port = 0; port < judged->size(); ++port) {
       const Judgement& judgement = (*judged)[port].judgement;
-      if (judgement.verdict == Verdict::pass || judgement.verdict == Verdict::untrusted) continue;
-      const TracePoint point{index, port, op_call.outputs[port], 0};
-      if (auto ok = blame(point, examine_judgement(judgement), *tensors); !ok)
-        return tl::unexpected(ok.error());
+      if (!blames(judgement)) continue;
+      const TracePoint point{index, port, call.outputs[port], 0};
+      report_.producer = blamed_call(session_, target_, point, examine_judgement(judgement), *tensors);
       report_.kind = BisectReport::Kind::out_of_contract;
       return true;
     }

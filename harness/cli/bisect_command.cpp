@@ -2,11 +2,13 @@
 
 #include <CLI/CLI.hpp>
 
-#include "harness/bisect/program_bisection.hpp"
+#include "harness/bisect/against.hpp"
+#include "harness/cli/against_output.hpp"
 #include "harness/cli/backend_loader.hpp"
 #include "harness/cli/bisect_output.hpp"
 #include "harness/cli/commands.hpp"
 #include "harness/cli/exit_code.hpp"
+#include "harness/cli/faulty_devices.hpp"
 #include "harness/cli/output.hpp"
 #include "harness/cli/progress.hpp"
 #include "harness/cli/run_output.hpp"
@@ -18,7 +20,7 @@ namespace parity::cli {
 namespace {
 
 struct BisectRequest {
-  std::string case_text, device, path, out, fault, nan = "allow";
+  std::string case_text, device, path, against, out, fault, nan = "allow";
   std::vector<std::string> inputs;
   std::int64_t steps = 0;
   int repeats = 2;
@@ -41,14 +43,6 @@ Result<BoundCase> read_case(const BisectRequest& request, const UserInputs& inpu
   return std::move(bound->front());
 }
 
-Result<std::string> choose_path(const BisectRequest& request, const Device& device, const Program& program) {
-  if (!request.path.empty()) return request.path;
-  const auto paths = assignable_paths(device, program);
-  if (paths.empty())
-    return fail(ErrorKind::unsupported, fmt::format("{} has no path for this case", device.info().id));
-  return paths.front();
-}
-
 Result<void> write_findings(const std::filesystem::path& directory, const BisectReport& report,
                             const Bisected& what) {
   if (auto ok = write_file(directory / "bisect.json", bisect_json(report, what)); !ok) return ok;
@@ -63,41 +57,74 @@ int code_of(const BisectReport& report) {
   return report.kind == Kind::not_finite || report.kind == Kind::out_of_contract ? contract_failed : passed;
 }
 
-/// The same device of the module whose kernels can be made faulty. The devices live in their backend, which
-/// `backend` keeps.
-Result<std::unique_ptr<Device>> faulty_twin(const Context& context, const BisectRequest& request,
-                                            const DeviceInfo& healthy, std::unique_ptr<Backend>& backend) {
-  BackendOptions options{.validate = request.validate, .timeout_seconds = request.timeout_seconds};
-  options.fault = request.fault;
-  auto loaded = load_faulty_backend(healthy.backend, options, context.backend_directory);
-  if (!loaded)
-    return bad_input(fmt::format("--fault {}: {}; `parity faults --list` names the faults and where each is",
-                                 request.fault, loaded.error().message));
-  backend = *std::move(loaded);
-  auto devices = backend->devices();
+Result<Device*> one_device(const BackendSet& set, const std::string& choice, const char* option) {
+  const auto devices = select_devices(set, {choice});
   if (!devices) return tl::unexpected(devices.error());
-  for (auto& device : *devices)
-    if (device->info().id == healthy.id) return std::move(device);
-  return fail(ErrorKind::missing_device, fmt::format("the faulty module has no device {}", healthy.id));
+  if (devices->size() != 1)
+    return bad_input(fmt::format("{} {} fits {} devices; give one, for example {}", option, choice,
+                                 devices->size(), devices->front()->info().id));
+  return devices->front();
+}
+
+/// "PATH", "PATH@DEVICE" or "@DEVICE".
+struct OtherSide {
+  std::string path, device;
+};
+OtherSide parse_other(const std::string& text, const std::string& device) {
+  const std::size_t at = text.find('@');
+  if (at == std::string::npos) return {text, device};
+  return {text.substr(0, at), text.substr(at + 1)};
+}
+
+Result<std::string> choose_path(const std::string& path, const Device& device, const Program& program) {
+  if (!path.empty()) return path;
+  const auto paths = assignable_paths(device, program);
+  if (paths.empty())
+    return fail(ErrorKind::unsupported, fmt::format("{} has no path for this case", device.info().id));
+  return paths.front();
+}
+
+Result<int> against(const Context& context, const BisectRequest& request, const BisectTarget& target,
+                    const BisectTarget& other, const BisectOptions& options, Progress& progress) {
+  auto report = bisect_against(target, other, options);
+  progress.clear();
+  if (!report) return tl::unexpected(report.error());
+  const Compared what{print_case(target.c, context.stages), target.device.info(), target.path,
+                      other.device.info(), other.path};
+  const std::string json = against_json(*report, what);
+  print(request.json ? json : against_text(*report, what));
+  if (!request.out.empty()) {
+    const std::filesystem::path directory = request.out;
+    if (auto ok = write_file(directory / "bisect.json", json); !ok) return tl::unexpected(ok.error());
+    const Producer* wrong = report->first ? &*report->first : report->second ? &*report->second : nullptr;
+    if (wrong != nullptr)
+      if (auto ok = write_safetensors(directory / "producer.safetensors", wrong->tensors); !ok)
+        return tl::unexpected(ok.error());
+    if (!request.json) print(fmt::format("  written     {}\n", request.out));
+  }
+  return report->kind == AgainstReport::Kind::diverges ? contract_failed : passed;
 }
 
 Result<int> bisect(const Context& context, const BisectRequest& request) {
-  const BackendSet set =
-      load_backends(context.ops, {.validate = request.validate, .timeout_seconds = request.timeout_seconds},
-                    context.backend_directory, backends_for({request.device}));
-  const auto devices = select_devices(set, {request.device});
-  if (!devices) return tl::unexpected(devices.error());
-  if (devices->size() != 1)
-    return bad_input(fmt::format("--device {} fits {} devices; give one, for example {}", request.device,
-                                 devices->size(), devices->front()->info().id));
-  std::unique_ptr<Backend> faulty_backend;  // outlives its device
-  std::unique_ptr<Device> faulty;
+  const OtherSide other_side = parse_other(request.against, request.device);
+  const BackendOptions backend{.validate = request.validate, .timeout_seconds = request.timeout_seconds};
+  const BackendSet set = load_backends(context.ops, backend, context.backend_directory,
+                                       backends_for({request.device, other_side.device}));
+  const auto healthy = one_device(set, request.device, "--device");
+  if (!healthy) return tl::unexpected(healthy.error());
+  const auto other = one_device(set, other_side.device, "--against");
+  if (!other) return tl::unexpected(other.error());
+  FaultyDevices faulty(context.ops, backend, context.backend_directory);
+  Device* chosen = *healthy;
   if (!request.fault.empty()) {
-    auto twin = faulty_twin(context, request, devices->front()->info(), faulty_backend);
-    if (!twin) return tl::unexpected(twin.error());
-    faulty = *std::move(twin);
+    const auto planted = faulty.with(request.fault, **healthy);
+    if (!planted)
+      return bad_input(
+          fmt::format("--fault {}: {}; `parity faults --list` names the faults and where each is",
+                      request.fault, planted.error().message));
+    chosen = *planted;
   }
-  Device& device = faulty ? *faulty : *devices->front();
+  Device& device = *chosen;
   const auto inputs =
       read_user_inputs(request.inputs, request.nan == "allow" ? NanPolicy::allow : NanPolicy::reject);
   if (!inputs) return tl::unexpected(inputs.error());
@@ -105,7 +132,7 @@ Result<int> bisect(const Context& context, const BisectRequest& request) {
   if (!bound) return tl::unexpected(bound.error());
   const auto program = context.stages.find(bound->c.stage)->build(bound->c);
   if (!program) return tl::unexpected(program.error());
-  const auto path = choose_path(request, device, *program);
+  const auto path = choose_path(request.path, device, *program);
   if (!path) return tl::unexpected(path.error());
   if (!request.out.empty())
     if (auto made = make_directory(request.out); !made) return tl::unexpected(made.error());
@@ -121,7 +148,14 @@ Result<int> bisect(const Context& context, const BisectRequest& request) {
   options.progress = [&](std::int64_t runs, std::int64_t step) {
     progress.begin(static_cast<std::size_t>(step + 1), fmt::format("{} runs", runs));
   };
-  auto report = bisect_program({context.ops, context.stages, device, bound->c, *path}, options);
+  const BisectTarget target{context.ops, context.stages, device, bound->c, *path};
+  if (!request.against.empty()) {
+    const auto other_path = choose_path(other_side.path, **other, *program);
+    if (!other_path) return tl::unexpected(other_path.error());
+    const BisectTarget second{context.ops, context.stages, **other, bound->c, *other_path};
+    return against(context, request, target, second, options, progress);
+  }
+  auto report = bisect_program(target, options);
   progress.clear();
   if (!report) return tl::unexpected(report.error());
   const Bisected what{print_case(bound->c, context.stages), device.info(), *path};
@@ -156,6 +190,14 @@ Result<int> bisect_folder(const Context& context, const BisectRequest& request) 
 int run(const Context& context, const BisectRequest& request) {
   std::error_code ignored;
   const bool folder = std::filesystem::is_directory(request.case_text, ignored);
+  if (folder && !request.against.empty()) {
+    complain("--against compares two paths that run a case; a trace holds the results of one");
+    return bad_usage;
+  }
+  if (!request.against.empty() && request.scans_only) {
+    complain("--against judges the calls whose bits differ; --scans-only judges none");
+    return bad_usage;
+  }
   if (!folder && request.device.empty()) {
     complain(fmt::format("--device is missing: '{}' is no folder of a trace, and a case runs on a device",
                          request.case_text));
@@ -179,6 +221,9 @@ void add_bisect_command(CLI::App& app, Context& context) {
   command->add_option("-d,--device", request->device,
                       "Of a case: an id (vulkan:0), a backend (vulkan) or a part of the name");
   command->add_option("-p,--path", request->path, "The kernel path; default: the first that is legal");
+  command->add_option("--against", request->against,
+                      "Another implementation beside it: PATH, PATH@DEVICE or @DEVICE. Where bits first "
+                      "differ, whether that is noise, and which side breaks its contract");
   command->add_option("--steps", request->steps, "Runs with the state carried on; default: as the case says")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
   command->add_option("--repeats", request->repeats, "Runs of the first step, whose bits are compared")
@@ -220,6 +265,8 @@ void add_bisect_command(CLI::App& app, Context& context) {
       "  parity bisect 'training_step batch=2 seq=8 width=16 steps=50' --device vulkan\n"
       "  parity bisect 'gru_sequence steps=1000 batch=2 inputs=8 hidden=16 fill=overflow' -d cuda -o found\n"
       "  parity bisect 'linear in=f16 out=f16' --input X=x.npy --input W=w.npy --device cuda\n"
+      "  parity bisect 'training_step ...' -d vulkan -p tiled_f32 --against naive_f32\n"
+      "  parity bisect 'attention ...' -d vulkan --against @cuda\n"
       "  parity bisect trace/                       what your own engine wrote\n"
       "  git bisect run build/release/bin/parity bisect 'gru_cell ...' --device cpu --git\n"
       "\n"

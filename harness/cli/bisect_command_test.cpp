@@ -59,6 +59,37 @@ TEST(BisectCommand, WhatCannotBeJudged) {
   EXPECT_EQ(parity({"run", "--case", "gemm m=4 n=4 k=4", "--device", "cpu", "--git"}, one_thread()).code, 0);
 }
 
+TEST(BisectCommand, AgainstTellsNoiseFromADivergence) {
+  const std::string attention = "attention batch=3 seq=7 heads=4 kv_heads=2 head_dim=17 mask=y";
+  const Words sides = {attention, "--device", "cpu", "--path", "sequential_f32", "--against"};
+  const auto with = [&](Words more) {
+    Words words = sides;
+    words.insert(words.end(), more.begin(), more.end());
+    return bisect(words);
+  };
+  const ProgramRun noise = with({"pairwise_f32@cpu:0"});
+  EXPECT_EQ(noise.code, 0) << noise.err;
+  expect_holds(noise.out, "noise: bits differ");
+  expect_holds(noise.out, "of what both contracts allow");
+  expect_holds(with({"sequential_f32"}).out, "equal bits; both sides are the same kernels");
+  const ScratchDirectory scratch;
+  const ProgramRun wrong = with(
+      {"pairwise_f32", "--fault", "attention-finite-sentinel", "--json", "--out", scratch.file("found")});
+  EXPECT_EQ(wrong.code, 1) << wrong.err;
+  const auto json = nlohmann::json::parse(wrong.out);
+  EXPECT_EQ(json["result"], "diverges");
+  EXPECT_EQ(json["divergence"]["op"], "attention");
+  EXPECT_EQ(json["first_producer"]["path"], "sequential_f32");
+  EXPECT_FALSE(json.contains("second_producer"));
+  EXPECT_TRUE(std::filesystem::exists(scratch.file("found/producer.safetensors")));
+  EXPECT_EQ(with({"nosuch"}).code, 4);
+  EXPECT_EQ(with({"nosuch", "--git"}).code, 125);
+  EXPECT_EQ(with({"pairwise_f32@nosuch"}).code, 3);
+  EXPECT_EQ(with({"pairwise_f32", "--scans-only"}).code, 2);
+  EXPECT_EQ(with({"pairwise_f32", "--fault", "nosuch"}).code, 2);
+  EXPECT_EQ(bisect({scratch.file("found"), "--against", "pairwise_f32"}).code, 2);
+}
+
 TEST(BisectCommand, ATraceNeedsNoDevice) {
   const ScratchDirectory scratch;
   parity_trace::Writer writer(scratch.path().string());

@@ -58,24 +58,6 @@ std::string scan_text(const TensorScan& scan) {
   return text;
 }
 
-std::string producer_text(const Producer& p) {
-  const ExaminedCall& e = p.examined;
-  std::string text = fmt::format("  producer    call {}: {} on {} ({})\n", p.call, p.op, p.path, p.precision);
-  text += fmt::format("  where       {}: '{}'[{}]", place_text(p), p.tensor, fmt::join(p.index, ", "));
-  if (e.elements > 1) text += fmt::format(" and {} more of {} elements", e.elements - 1, p.elements);
-  text += fmt::format("\n  cause       {}: {}\n", name_of(e.cause.kind), e.cause.evidence);
-  text += fmt::format("  got         {:.9g} ({:#x}); reference {:.9g}, {} {:.3g}", e.got, e.got_bits, e.exact,
-                      e.cause.kind == CauseKind::wrong_value ? "allowed off by" : "certain to", e.hard);
-  if (e.emulated) text += fmt::format("; in the path's own arithmetic {:.9g}", *e.emulated);
-  text += "\n";
-  for (const ProducerInput& input : p.inputs)
-    text +=
-        fmt::format("  input       {} = '{}', {}: {}\n", input.port, input.tensor,
-                    parity::name_of(input.dtype), is_float(input.dtype) ? scan_text(input.scan) : "indices");
-  if (!p.alone.empty()) text += fmt::format("  alone       {}\n", p.alone);
-  return text;
-}
-
 std::string growth_text(const BisectReport& report) {
   std::string text;
   for (const Growth* growth : nearest_to_limit(report)) {
@@ -112,10 +94,6 @@ std::string_view kind_name(Kind kind) {
   return names[static_cast<std::size_t>(kind)];
 }
 
-std::string megabytes(std::int64_t bytes) {
-  return fmt::format("{:.3g} MB", static_cast<double>(bytes) / 1e6);
-}
-
 Json number(double x) {
   return std::isfinite(x) ? Json(x) : Json(std::isnan(x) ? "nan" : x > 0 ? "inf" : "-inf");
 }
@@ -150,6 +128,32 @@ Json json_of(const Producer& p) {
 }
 
 }  // namespace
+
+std::string producer_text(const Producer& p) {
+  const ExaminedCall& e = p.examined;
+  std::string text = fmt::format("  producer    call {}: {} on {} ({})\n", p.call, p.op, p.path, p.precision);
+  text += fmt::format("  where       {}: '{}'[{}]", place_text(p), p.tensor, fmt::join(p.index, ", "));
+  if (e.elements > 1) text += fmt::format(" and {} more of {} elements", e.elements - 1, p.elements);
+  text += fmt::format("\n  cause       {}: {}\n", name_of(e.cause.kind), e.cause.evidence);
+  text += fmt::format("  got         {:.9g} ({:#x}); reference {:.9g}, {} {:.3g}", e.got, e.got_bits, e.exact,
+                      e.cause.kind == CauseKind::wrong_value ? "allowed off by" : "certain to", e.hard);
+  if (e.emulated) text += fmt::format("; in the path's own arithmetic {:.9g}", *e.emulated);
+  text += "\n";
+  for (const ProducerInput& input : p.inputs)
+    text +=
+        fmt::format("  input       {} = '{}', {}: {}\n", input.port, input.tensor,
+                    parity::name_of(input.dtype), is_float(input.dtype) ? scan_text(input.scan) : "indices");
+  if (!p.alone.empty()) text += fmt::format("  alone       {}\n", p.alone);
+  return text;
+}
+
+std::string producer_json(const Producer& producer) {
+  return json_of(producer).dump();
+}
+
+std::string megabytes(std::int64_t bytes) {
+  return fmt::format("{:.3g} MB", static_cast<double>(bytes) / 1e6);
+}
 
 std::string bisect_text(const BisectReport& report, const Bisected& what) {
   std::string text = fmt::format("{}\n{} {}, path {}\n\n{}\n", what.case_text, what.device.id,

@@ -23,4 +23,10 @@ std::string trace_json(const TraceReport& report, const std::string& folder);
 /// nearest to its format's limit, as SVG; empty where there is one place only.
 std::string growth_svg(const BisectReport& report, const Bisected& what);
 
+// Parts that the output of a comparison shares (against_output.hpp).
+/// The call that is to blame, a line each: what, where, why, its inputs.
+std::string producer_text(const Producer& producer);
+std::string producer_json(const Producer& producer);
+std::string megabytes(std::int64_t bytes);
+
 }  // namespace parity::cli
