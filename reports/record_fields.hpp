@@ -333,6 +333,7 @@ void record_fields(A& a, Fields<Record> auto& s) {
   a("device_seconds", s.device_seconds);
   a("host_seconds", s.host_seconds);
   a("judge_seconds", s.judge_seconds);
+  a.sparse("reference_seconds", s.reference_seconds);
   a("flops", s.flops);
   a("bytes", s.bytes);
   a("provenance", s.provenance);

@@ -8,23 +8,15 @@
 
 #include <cerrno>
 #include <cstring>
-#include <fstream>
-#include <sstream>
 
 #include "reports/record_json.hpp"
+#include "reports/text_file.hpp"
 
 namespace parity {
 namespace {
 
 std::string identity(const DeviceInfo& device) {
   return device.id + '\n' + device.name + '\n' + device.driver;
-}
-
-tl::unexpected<Error> file_error(const std::filesystem::path& file, const char* what, int code) {
-  const bool environment =
-      code == ENOENT || code == EACCES || code == ENOTDIR || code == EISDIR || code == EROFS;
-  return fail(environment ? ErrorKind::bad_input : ErrorKind::internal,
-              fmt::format("{}: {}: {}", file.string(), what, std::strerror(code)));
 }
 
 /// A log being read, line by line: records are gathered, runs are counted against what they set out to do.
@@ -105,20 +97,6 @@ class Reading {
   bool torn_ = false;
 };
 
-Result<std::string> read_all(const std::filesystem::path& file) {
-  std::error_code ignored;
-  if (std::filesystem::is_directory(file, ignored))
-    return bad_input(fmt::format("{}: this is a directory, not a file of records", file.string()));
-  if (std::filesystem::is_character_file(file, ignored))
-    return bad_input(fmt::format("{}: this is a device, not a file of records", file.string()));
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream) return file_error(file, "cannot be opened", errno);
-  std::ostringstream text;
-  text << stream.rdbuf();
-  if (stream.bad()) return file_error(file, "cannot be read", errno);
-  return std::move(text).str();
-}
-
 }  // namespace
 
 Result<RecordLog> RecordLog::open(const std::filesystem::path& file, Mode mode) {
@@ -136,7 +114,7 @@ Result<RecordLog> RecordLog::open(const std::filesystem::path& file, Mode mode) 
     return bad_input(fmt::format(
         "{}: holds records of an earlier run; choose an empty directory, or append to it (--append)",
         file.string()));
-  auto text = read_all(file);
+  auto text = read_text_file(file, "a file of records");
   if (!text) return tl::unexpected(text.error());
   const std::size_t whole = text->rfind('\n') == std::string::npos ? 0 : text->rfind('\n') + 1;
   auto logged = parse_record_log(std::string_view(*text).substr(0, whole), file.string());
@@ -235,7 +213,7 @@ Result<LoggedRecords> parse_record_log(std::string_view text, const std::string&
 }
 
 Result<LoggedRecords> read_record_log(const std::filesystem::path& file) {
-  auto text = read_all(file);
+  auto text = read_text_file(file, "a file of records");
   if (!text) return tl::unexpected(text.error());
   return parse_record_log(*text, file.string());
 }

@@ -27,6 +27,8 @@ void add_probe_command(CLI::App& app, Context& context);
 void add_bisect_command(CLI::App& app, Context& context);
 void add_compare_command(CLI::App& app, Context& context);
 void add_report_command(CLI::App& app, Context& context);
+void add_gate_command(CLI::App& app, Context& context);
+void add_bless_command(CLI::App& app, Context& context);
 void add_bench_command(CLI::App& app, Context& context);
 void add_faults_command(CLI::App& app, Context& context);
 

@@ -51,6 +51,8 @@ int run(int argc, char** argv) {
   add_bisect_command(app, context);
   add_compare_command(app, context);
   add_report_command(app, context);
+  add_gate_command(app, context);
+  add_bless_command(app, context);
   add_bench_command(app, context);
   add_faults_command(app, context);
   app.failure_message([](const CLI::App*, const CLI::Error& error) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 
 #include "harness/ladder/power.hpp"
 
@@ -90,8 +91,12 @@ Result<std::vector<OutputRecord>> judge_call(const FinishedCall& call, Confirmat
   ArithmeticModel model = call.implementation->contract;
   model.precision.store = call.program->spec(op_call.outputs.front()).dtype;
   const auto tracked = make_tracked_arithmetic(model);
+  const auto start = std::chrono::steady_clock::now();
   auto want = call.op->evaluate(*tracked, op_call.attributes, result.inputs);
   if (!want) return tl::unexpected(want.error());
+  if (call.reference_seconds != nullptr)
+    *call.reference_seconds +=
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 
   const auto known = confirmations.of(*call.implementation);
   if (!known) return tl::unexpected(known.error());

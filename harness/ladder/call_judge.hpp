@@ -25,6 +25,7 @@ struct FinishedCall {
   std::uint64_t seed = 1;
   double replay_operations = most_replay_operations;  ///< replay all elements up to here, else a sample
   const ObserveOutput* on_output = nullptr;
+  double* reference_seconds = nullptr;  ///< if given, the time of the tracked reference is added
 };
 
 // What judging a part of a result shares with judging all of it (sampled_judge.hpp).

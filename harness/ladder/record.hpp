@@ -119,8 +119,9 @@ struct Record {
   std::vector<CallTime> call_times;                  ///< composite programs on devices that measure them
   std::vector<double> device_seconds, host_seconds;  ///< one per run
   double judge_seconds = 0;
-  double flops = 0, bytes = 0;  ///< of one run
-  std::string repro;            ///< the command that runs this case again
+  double reference_seconds = 0;  ///< of the first step's tracked references (fp64) alone; 0: sampled
+  double flops = 0, bytes = 0;   ///< of one run
+  std::string repro;             ///< the command that runs this case again
   Provenance provenance;
 };
 

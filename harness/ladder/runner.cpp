@@ -143,7 +143,8 @@ Result<Runner::Prepared> Runner::prepare(const Case& c, const std::string& path)
 /// Judges every call of a run, fed with the device's own inputs.
 Result<std::vector<OutputRecord>> Runner::judge_calls(const Prepared& prepared, const Case& c,
                                                       Execution& execution, const RunResult& run,
-                                                      std::vector<Value>* first_reference) {
+                                                      std::vector<Value>* first_reference,
+                                                      double* reference_seconds) {
   const auto held = execution.inputs();
   if (!held) return tl::unexpected(held.error());
   const std::map<TensorId, Tensor>& inputs = **held;
@@ -160,6 +161,7 @@ Result<std::vector<OutputRecord>> Runner::judge_calls(const Prepared& prepared, 
     if (prepared.sampled && options_.reference == ReferenceKind::sampled)
       call.replay_operations = std::min(call.replay_operations, sampled_replay_operations);
     call.on_output = &options_.on_output;
+    call.reference_seconds = reference_seconds;
     auto judged = prepared.sampled ? judge_call_sampled(call, confirmations_)
                                    : judge_call(call, confirmations_, first_reference);
     if (!judged) return tl::unexpected(judged.error());
@@ -178,7 +180,7 @@ Result<std::vector<OutputRecord>> Runner::judge_repeat(const Prepared& prepared,
   if (same_bits(first, repeat)) return std::vector<OutputRecord>{};
   RunResult whole = repeat;
   if (auto ok = execution.complete(whole); !ok) return tl::unexpected(ok.error());
-  auto outputs = judge_calls(prepared, c, execution, whole, nullptr);
+  auto outputs = judge_calls(prepared, c, execution, whole, nullptr, nullptr);
   if (!outputs) return outputs;
   std::erase_if(*outputs, [](const OutputRecord& o) { return o.judgement.verdict == Verdict::pass; });
   for (OutputRecord& output : *outputs)
@@ -191,7 +193,8 @@ Result<void> Runner::judge_step(const Prepared& prepared, const Case& c, Progres
                                 std::int64_t step, Record& record) {
   const RunResult& run = step == 0 ? progress.runs.front() : progress.last;
   auto outputs =
-      judge_calls(prepared, c, progress.execution, run, step == 0 ? &progress.first_reference : nullptr);
+      judge_calls(prepared, c, progress.execution, run, step == 0 ? &progress.first_reference : nullptr,
+                  step == 0 ? &record.reference_seconds : nullptr);
   if (!outputs) return tl::unexpected(outputs.error());
   if (step == 0) std::ranges::move(progress.repeats_not_passing, std::back_inserter(*outputs));
   for (const OutputRecord& output : *outputs) {

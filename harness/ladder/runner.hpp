@@ -50,7 +50,8 @@ class Runner {
   Result<Prepared> prepare(const Case& c, const std::string& path) const;
   Result<void> run_steps(const Prepared& prepared, const Case& c, Record& record);
   Result<std::vector<OutputRecord>> judge_calls(const Prepared& prepared, const Case& c, Execution& execution,
-                                                const RunResult& run, std::vector<Value>* first_reference);
+                                                const RunResult& run, std::vector<Value>* first_reference,
+                                                double* reference_seconds);
   Result<std::vector<OutputRecord>> judge_repeat(const Prepared& prepared, const Case& c,
                                                  Execution& execution, const RunResult& first,
                                                  RunResult& repeat, int number);

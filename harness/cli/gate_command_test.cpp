@@ -1,0 +1,104 @@
+// From a run to a baseline, and a gate that passes and fails.
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "harness/cli/cli_testing.hpp"
+
+namespace parity {
+namespace {
+
+class GateCommand : public testing::Test {
+ protected:
+  GateCommand() {
+    record("a");
+    const ProgramRun made = command("bless", "a", {"--reason", "first", "--author", "A. Person"});
+    EXPECT_EQ(made.code, 0) << made.err;
+  }
+  /// Records two small cases; `path`: which kernel stands behind the case.
+  void record(const std::string& name) {
+    const ProgramRun run =
+        parity({"run", "--device", "cpu", "--path", "sequential_f32", "--out",
+                scratch.file(name), "--case", "gemm m=5 n=4 k=3 in=f32", "--case", "gemm m=2 n=4 k=3 in=f32"},
+               one_thread());
+    ASSERT_EQ(run.code, 0) << run.err;
+  }
+  ProgramRun command(const std::string& verb, const std::string& name, Words words) {
+    words.insert(words.begin(),
+                 {verb, scratch.file(name + "/records.jsonl"), "--baseline", scratch.file("b.jsonl")});
+    return parity(words, one_thread());
+  }
+  /// Changes the text of a file.
+  void edit(const std::string& file, const std::string& from, const std::string& to) {
+    std::string text = contents(scratch.file(file));
+    const std::size_t at = text.find(from);
+    ASSERT_NE(at, std::string::npos) << from << " is not in " << text;
+    text.replace(at, from.size(), to);
+    std::ofstream(scratch.file(file)) << text;
+  }
+  /// The last result of the baseline had other bits.
+  void other_bits() {
+    std::string text = contents(scratch.file("b.jsonl"));
+    const std::size_t at = text.rfind("\"bits\":\"0x") + 10;
+    text[at] = text[at] == '5' ? '6' : '5';
+    std::ofstream(scratch.file("b.jsonl")) << text;
+  }
+  const ScratchDirectory scratch;
+};
+
+TEST_F(GateCommand, PassesOnTheSameAndTheBaselineSaysWho) {
+  const std::string baseline = contents(scratch.file("b.jsonl"));
+  expect_holds(baseline, "\"reason\":\"first\",\"author\":\"A. Person\"");
+  record("b");
+  const ProgramRun gate = command("gate", "b", {});
+  EXPECT_EQ(gate.code, 0) << gate.out << gate.err;
+  expect_holds(gate.out,
+               "gate: passed; 2 cases compared with the baseline, 2 of 2 results with the same bits");
+  const ProgramRun again = command("bless", "b", {"--reason", "x", "--author", "y"});
+  EXPECT_EQ(again.code, 2);
+  expect_holds(again.err, "nothing to bless");
+}
+
+TEST_F(GateCommand, FailsOnOtherBitsAndOnALostCaseAndNamesThem) {
+  other_bits();
+  edit("b.jsonl", "gemm m=2", "gemm m=1");
+  const ProgramRun gate = command("gate", "a", {"--github", "--junit", scratch.file("gate.xml")});
+  EXPECT_EQ(gate.code, 1) << gate.err;
+  expect_holds(gate.out, "FAIL lost case: sequential_f32 | gemm m=1");
+  expect_holds(gate.out, "FAIL bits: sequential_f32 | gemm m=5");
+  expect_holds(gate.out, "::error title=parity gate%3A lost case::");
+  expect_holds(contents(scratch.file("gate.xml")), "<failure");
+}
+
+TEST_F(GateCommand, AWaiverHoldsUntilItsDay) {
+  other_bits();
+  const auto waive = [&](const std::string& until) {
+    std::ofstream(scratch.file("w.json"))
+        << R"({"waivers": [{"case": "gemm*", "reason": "known", "expires": ")" << until << "\"}]}";
+    return command("gate", "a", {"--waivers", scratch.file("w.json")});
+  };
+  EXPECT_EQ(command("gate", "a", {}).code, 1);
+  const ProgramRun waived = waive("2999-01-01");
+  EXPECT_EQ(waived.code, 0) << waived.out << waived.err;
+  expect_holds(waived.out, "waived: known, until 2999-01-01");
+  const ProgramRun expired = waive("2020-01-01");
+  EXPECT_EQ(expired.code, 1);
+  expect_holds(expired.out, "has expired");
+}
+
+TEST_F(GateCommand, WhatIsNotThereIsSaid) {
+  EXPECT_EQ(parity({"gate", scratch.file("a/records.jsonl"), "--baseline", scratch.file("none")}).code, 2);
+  EXPECT_EQ(parity({"gate", scratch.file("none"), "--baseline", scratch.file("b.jsonl")}).code, 2);
+  const ProgramRun other = command("gate", "a", {"--device", "vulkan"});
+  EXPECT_EQ(other.code, 2);
+  expect_holds(other.err, "there are records of cpu:0");
+  // A run that was killed: its end mark is missing.
+  std::string text = contents(scratch.file("a/records.jsonl"));
+  text.erase(text.rfind("{\"end\""));
+  std::ofstream(scratch.file("a/records.jsonl")) << text;
+  EXPECT_EQ(command("gate", "a", {}).code, 5);
+  EXPECT_EQ(command("bless", "a", {"--reason", "x", "--author", "y"}).code, 5);
+}
+
+}  // namespace
+}  // namespace parity

@@ -1,0 +1,153 @@
+#include "reports/gate/baseline.hpp"
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <tuple>
+
+#include "reports/gate/baseline_fields.hpp"
+#include "reports/json_archive.hpp"
+#include "reports/text_file.hpp"
+
+namespace parity {
+namespace {
+
+auto key_of(const BaselineCase& c) {
+  return std::tie(c.case_text, c.path);
+}
+
+BaselineOutput baseline_output(const OutputRecord& output) {
+  const ErrorStatistics& s = output.judgement.statistics;
+  BaselineOutput kept;
+  kept.call = output.call;
+  kept.calls = output.calls;
+  kept.op = output.op;
+  kept.path = output.path;
+  kept.port = output.port;
+  kept.tensor = output.tensor;
+  kept.bits = output.bits;
+  kept.elements = s.elements;
+  kept.rms = s.rms;
+  kept.mean_signed = s.mean_signed;
+  kept.max_bound_ratio = s.max_bound_ratio;
+  const auto counted = [](std::int64_t n) { return n != 0; };
+  const auto first = std::ranges::find_if(s.ulp_histogram, counted);
+  if (first != s.ulp_histogram.end()) {
+    const auto last = std::find_if(s.ulp_histogram.rbegin(), s.ulp_histogram.rend(), counted).base();
+    kept.first_bin = first - s.ulp_histogram.begin();
+    kept.histogram.assign(first, last);
+  }
+  return kept;
+}
+
+template <class T>
+std::string line_of(const T& value) {
+  ArchiveJson fields;
+  JsonWriter writer(fields);
+  record_fields(writer, value);
+  return dump_json(fields) + "\n";
+}
+
+}  // namespace
+
+BaselineCase baseline_case(const Record& record) {
+  BaselineCase c;
+  c.case_text = record.case_text;
+  c.path = record.path;
+  c.verdict = record.verdict;
+  c.reason = record.reason;
+  c.reproducible = record.order.run_to_run && record.order.run_to_run->bit_equal;
+  for (const auto& [name, hash] : record.input_hashes)
+    c.inputs += fmt::format("{}{}:{}", c.inputs.empty() ? "" : " ", name, hash);
+  if (!record.device_seconds.empty() && record.reference_seconds > 0)
+    c.time_ratio = *std::ranges::min_element(record.device_seconds) / record.reference_seconds;
+  for (const OutputRecord& output : record.outputs) c.outputs.push_back(baseline_output(output));
+  return c;
+}
+
+Result<Baseline> make_baseline(std::span<const Record> records) {
+  if (records.empty()) return bad_input("there are no records to make a baseline of");
+  Baseline baseline;
+  const DeviceInfo& device = records.front().device;
+  baseline.backend = device.backend;
+  baseline.device = device.name;
+  baseline.driver = device.driver;
+  for (const Record& record : records) {
+    if (record.device.name != device.name || record.device.backend != device.backend)
+      return bad_input(fmt::format(
+          "the records are of several devices ('{}' of {} and '{}' of {}); a baseline is of one: choose "
+          "with --device",
+          device.name, device.backend, record.device.name, record.device.backend));
+    BaselineCase c = baseline_case(record);
+    const auto place = std::ranges::lower_bound(baseline.cases, key_of(c), {}, key_of);
+    if (place != baseline.cases.end() && key_of(*place) == key_of(c))
+      *place = std::move(c);
+    else
+      baseline.cases.insert(place, std::move(c));
+  }
+  return baseline;
+}
+
+std::string to_text(const Baseline& baseline) {
+  std::string text;
+  {
+    ArchiveJson fields;
+    JsonWriter writer(fields);
+    writer("baseline", baseline_schema);
+    record_fields(writer, baseline);
+    text = dump_json(fields) + "\n";
+  }
+  for (const BaselineCase& c : baseline.cases) text += line_of(c);
+  return text;
+}
+
+Result<Baseline> parse_baseline(std::string_view text, const std::string& name) {
+  Baseline baseline;
+  int number = 0;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    ++number;
+    const auto wrong = [&](const std::string& what) {
+      return bad_input(fmt::format("{}:{}: {}", name, number, what));
+    };
+    const ArchiveJson json = ArchiveJson::parse(line, nullptr, false);
+    if (json.is_discarded()) return wrong("this is not a complete line of JSON");
+    std::string error;
+    JsonReader reader(json, {}, error);
+    if (number == 1) {
+      int schema = 0;
+      if (!json.is_object() || !json.contains("baseline"))
+        return wrong("a baseline begins with the line of its device; 'parity bless' makes one of records");
+      reader("baseline", schema);
+      if (error.empty() && schema != baseline_schema)
+        return wrong(
+            fmt::format("the baseline has schema {} and this program reads {}", schema, baseline_schema));
+      record_fields(reader, baseline);
+      if (!error.empty()) return wrong(error);
+      continue;
+    }
+    BaselineCase c;
+    record_fields(reader, c);
+    if (!error.empty()) return wrong(error);
+    for (const BaselineOutput& output : c.outputs)
+      if (output.first_bin < 0 || output.first_bin + static_cast<std::int64_t>(output.histogram.size()) >
+                                      static_cast<std::int64_t>(ErrorStatistics{}.ulp_histogram.size()))
+        return wrong(fmt::format("the histogram of '{}' has more bins than there are", output.tensor));
+    if (!baseline.cases.empty() && !(key_of(baseline.cases.back()) < key_of(c)))
+      return wrong("the cases are not sorted, or one stands there twice");
+    baseline.cases.push_back(std::move(c));
+  }
+  if (number == 0) return bad_input(fmt::format("{}: the baseline is empty", name));
+  return baseline;
+}
+
+Result<Baseline> read_baseline(const std::filesystem::path& file) {
+  const auto text = read_text_file(file, "a baseline");
+  if (!text) return tl::unexpected(text.error());
+  return parse_baseline(*text, file.string());
+}
+
+}  // namespace parity

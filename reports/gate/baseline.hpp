@@ -1,0 +1,67 @@
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/ladder/record.hpp"
+
+namespace parity {
+
+/// Version of the file's form; a reader refuses another one.
+inline constexpr int baseline_schema = 1;
+
+/// What a baseline keeps of one judged result.
+struct BaselineOutput {
+  int call = 0, calls = 1;  ///< as in OutputRecord
+  std::string op, path, port, tensor;
+  std::uint64_t bits = 0;  ///< 0: not recorded
+  std::int64_t elements = 0;
+  double rms = 0, mean_signed = 0, max_bound_ratio = 0;
+  /// Histogram of |err| in ULP as in ErrorStatistics, from its first bin that is not empty to the last.
+  std::int64_t first_bin = 0;
+  std::vector<std::int64_t> histogram;
+};
+
+/// One case on one path.
+struct BaselineCase {
+  std::string case_text, path;
+  Verdict verdict = Verdict::pass;
+  std::string reason;         ///< of anything but a pass
+  bool reproducible = false;  ///< repeated runs had the same bits
+  std::string inputs;         ///< name:hash of every input; other inputs, other bits
+  /// Least time on the device over the time of the fp64 reference that was evaluated in the same minute; 0:
+  /// unknown.
+  double time_ratio = 0;
+  std::vector<BaselineOutput> outputs;
+};
+
+/// A change of the baseline that somebody meant.
+struct Blessing {
+  std::string reason, author, date;  ///< date: UTC, ISO 8601
+  std::string commit;                ///< of the records that were blessed
+  std::int64_t cases = 0;            ///< added, changed or removed
+};
+
+/// What a device is held to: one file, a line of JSON each for the device and its blessings, and for every
+/// case, sorted, so that a change reads well as a diff.
+struct Baseline {
+  std::string backend, device, driver;
+  std::vector<Blessing> blessings;
+  std::vector<BaselineCase> cases;  ///< sorted by case and path, no two alike
+};
+
+/// What a baseline keeps of a record.
+BaselineCase baseline_case(const Record& record);
+/// A baseline of records of one device; of several records of one case and path the last counts. Error: no
+/// record, or records of several devices.
+Result<Baseline> make_baseline(std::span<const Record> records);
+
+std::string to_text(const Baseline& baseline);
+/// The inverse; `name` stands for the file in messages, which name line and field.
+Result<Baseline> parse_baseline(std::string_view text, const std::string& name);
+Result<Baseline> read_baseline(const std::filesystem::path& file);
+
+}  // namespace parity

@@ -1,0 +1,258 @@
+#include "reports/gate/gate.hpp"
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+namespace parity {
+namespace {
+
+using Kind = GateFinding::Kind;
+using Place = std::pair<std::string, std::string>;  ///< case and path
+
+/// What tells one judged result of a case from another. Of results that stand for many calls the worst is
+/// kept, which may be another one each time: their call and tensor say nothing.
+using ResultKey = std::tuple<std::string, std::string, std::string, int, int, std::string>;
+ResultKey result_of(const BaselineOutput& o) {
+  return o.calls > 1 ? ResultKey(o.op, o.path, o.port, o.calls, -1, "")
+                     : ResultKey(o.op, o.path, o.port, o.calls, o.call, o.tensor);
+}
+
+/// Broken for a user: not what unsupported and untrusted are.
+bool is_broken(Verdict verdict) {
+  return verdict == Verdict::fail || verdict == Verdict::suspect || verdict == Verdict::crash ||
+         verdict == Verdict::timeout;
+}
+bool not_judged(Verdict verdict) {
+  return verdict == Verdict::unsupported || verdict == Verdict::untrusted;
+}
+
+/// One gate being run.
+class Gate {
+ public:
+  Gate(const Baseline& baseline, const GateOptions& options, GateReport& report)
+      : baseline_(baseline), options_(options), report_(report) {}
+
+  void run(std::span<const Record> records) {
+    std::map<Place, std::vector<const Record*>> now;
+    std::set<std::string> paths;
+    for (const Record& record : records) {
+      now[{record.case_text, record.path}].push_back(&record);
+      paths.insert(record.path);
+    }
+    std::size_t results = 1;
+    for (const BaselineCase& before : baseline_.cases) results += before.outputs.size();
+    limits_ = {options_.chance / static_cast<double>(2 * results), options_.smallest};
+
+    std::map<std::string, std::int64_t> lost;
+    for (const BaselineCase& before : baseline_.cases) {
+      const auto found = now.find({before.case_text, before.path});
+      if (found != now.end()) {
+        compare(before, found->second);
+        now.erase(found);
+      } else if (before.verdict == Verdict::unsupported) {
+        continue;
+      } else if (paths.contains(before.path)) {
+        add({Kind::lost_case, before.case_text, before.path, "",
+             fmt::format("the baseline has this case ({}), the records do not", name_of(before.verdict)),
+             ""});
+      } else {
+        ++lost[before.path];
+      }
+    }
+    for (const auto& [path, cases] : lost)
+      add({Kind::lost_path, "", path, "", fmt::format("all {} cases of this path are gone", cases), ""});
+    for (const auto& [place, fresh] : now) {
+      judge(fresh);
+      if (fresh.front()->verdict != Verdict::unsupported)
+        add({Kind::fresh, place.first, place.second, "", "not in the baseline; 'parity bless' takes it in",
+             fresh.front()->repro, false});
+    }
+  }
+
+ private:
+  void add(GateFinding finding) { report_.findings.push_back(std::move(finding)); }
+
+  /// What the verdicts say, whatever the baseline has. Whether the last record is worth comparing.
+  bool judge(const std::vector<const Record*>& records) {
+    std::set<std::string_view> verdicts;
+    const Record* worst = records.front();
+    for (const Record* record : records) {
+      verdicts.insert(name_of(record->verdict));
+      if (worse(record->verdict, worst->verdict) != worst->verdict) worst = record;
+    }
+    if (is_broken(worst->verdict))
+      add({verdicts.size() > 1 ? Kind::flaky : Kind::contract, worst->case_text, worst->path, "",
+           verdicts.size() > 1 ? fmt::format("{} runs gave {}: {}", records.size(),
+                                             fmt::join(verdicts, " and "), worst->reason)
+                               : fmt::format("{}: {}", name_of(worst->verdict), worst->reason),
+           worst->repro});
+    return worst->verdict == Verdict::pass;
+  }
+
+  void compare(const BaselineCase& before, const std::vector<const Record*>& records) {
+    ++report_.compared;
+    const bool passes = judge(records);
+    const Record& record = *records.back();
+    if (before.verdict == Verdict::pass && not_judged(record.verdict))
+      add({Kind::not_judged, record.case_text, record.path, "",
+           fmt::format("passed in the baseline, now {}: {}", name_of(record.verdict), record.reason),
+           record.repro});
+    if (!passes || before.verdict != Verdict::pass) return;
+    const BaselineCase now = baseline_case(record);
+    if (now.inputs != before.inputs) {
+      add({Kind::not_judged, record.case_text, record.path, "",
+           "the inputs are not those of the baseline: their generator or the case's meaning changed; nothing "
+           "can be "
+           "compared until the baseline is blessed",
+           record.repro});
+      return;
+    }
+    compare_results(before, now, record);
+    compare_time(before, now, record);
+  }
+
+  void compare_results(const BaselineCase& before, const BaselineCase& now, const Record& record) {
+    // A case of several steps judges the same call more than once: the second of these belongs to the second.
+    std::multimap<ResultKey, const BaselineOutput*> results;
+    for (const BaselineOutput& output : now.outputs) results.emplace(result_of(output), &output);
+    std::vector<std::string> other_bits, other_results;
+    std::vector<GateFinding> drifts;
+    for (const BaselineOutput& old : before.outputs) {
+      const ResultKey key = result_of(old);
+      const auto place = results.lower_bound(key);  // the first of equals
+      if (place == results.end() || place->first != key) {
+        other_results.push_back(old.tensor);
+        continue;
+      }
+      const BaselineOutput* found = place->second;
+      results.erase(place);
+      if (old.bits != 0 && found->bits != 0) {
+        ++report_.results;
+        if (old.bits == found->bits) {
+          ++report_.same_bits;
+          continue;
+        }
+        if (before.reproducible && now.reproducible) other_bits.push_back(old.tensor);
+      }
+      for (const Drift& drift : find_drift(old, *found, limits_))
+        drifts.push_back({Kind::drift, record.case_text, record.path, old.tensor, drift.text, record.repro});
+    }
+    if (!other_results.empty())
+      add({Kind::not_judged, record.case_text, record.path, other_results.front(),
+           fmt::format("{} results of the baseline are no longer judged: {}", other_results.size(),
+                       fmt::join(other_results, ", ")),
+           record.repro});
+    if (!other_bits.empty())
+      add({Kind::bits, record.case_text, record.path, other_bits.front(),
+           fmt::format("other bits of the same inputs in {} of {} results, {}", other_bits.size(),
+                       before.outputs.size(),
+                       drifts.empty() ? "their errors distributed as before" : "and their errors moved"),
+           record.repro});
+    for (GateFinding& drift : drifts) add(std::move(drift));
+  }
+
+  void compare_time(const BaselineCase& before, const BaselineCase& now, const Record& record) {
+    if (before.time_ratio <= 0 || now.time_ratio <= 0) return;
+    const double times = now.time_ratio / before.time_ratio;
+    const bool fails = options_.fail_slower && times > *options_.fail_slower;
+    if (times > options_.slower || fails)
+      add({Kind::slower, record.case_text, record.path, "",
+           fmt::format("{:.2f} times the baseline's time, against the reference of the same minute", times),
+           record.repro, fails});
+  }
+
+  const Baseline& baseline_;
+  const GateOptions& options_;
+  GateReport& report_;
+  DriftLimits limits_;
+};
+
+void waive(const std::vector<Waiver>& waivers, const GateOptions& options, GateReport& report) {
+  std::vector<GateFinding> about;
+  for (const Waiver& waiver : waivers) {
+    if (!waiver.fits(report.device)) continue;
+    const std::string named =
+        fmt::format("waiver {} ({}, until {})", waiver.line, waiver.reason, waiver.expires);
+    if (waiver.expired(options.today)) {
+      about.push_back({Kind::waiver, waiver.case_text, waiver.path, "",
+                       fmt::format("{} has expired: cure its cause, or renew it with a reason", named), ""});
+      continue;
+    }
+    bool used = false;
+    for (GateFinding& finding : report.findings) {
+      if (!finding.fails || !waiver.fits(name_of(finding.kind), finding.case_text, finding.path)) continue;
+      used = true;
+      if (finding.waived.empty()) finding.waived = fmt::format("{}, until {}", waiver.reason, waiver.expires);
+    }
+    if (!used)
+      about.push_back({Kind::waiver, waiver.case_text, waiver.path, "",
+                       fmt::format("{} is not needed: take it out", named), ""});
+  }
+  std::ranges::move(about, std::back_inserter(report.findings));
+}
+
+}  // namespace
+
+std::string_view name_of(GateFinding::Kind kind) {
+  switch (kind) {
+    case Kind::contract:
+      return "contract";
+    case Kind::lost_path:
+      return "lost path";
+    case Kind::lost_case:
+      return "lost case";
+    case Kind::not_judged:
+      return "not judged";
+    case Kind::flaky:
+      return "flaky";
+    case Kind::bits:
+      return "bits";
+    case Kind::drift:
+      return "drift";
+    case Kind::slower:
+      return "slower";
+    case Kind::fresh:
+      return "new";
+    case Kind::waiver:
+      return "waiver";
+  }
+  return "?";
+}
+
+std::int64_t GateReport::failures() const {
+  return std::ranges::count_if(findings, [](const GateFinding& f) { return f.fails && f.waived.empty(); });
+}
+
+bool GateReport::passes() const {
+  return failures() == 0 && compared > 0;
+}
+
+Result<GateReport> run_gate(std::span<const Record> records, const Baseline& baseline,
+                            const std::vector<Waiver>& waivers, const GateOptions& options) {
+  if (records.empty()) return bad_input("there are no records to compare with the baseline");
+  GateReport report;
+  report.device = records.front().device;
+  report.driver_before = baseline.driver;
+  report.commit = records.front().provenance.commit;
+  for (const Record& record : records) {
+    if (record.provenance.commit != report.commit)
+      return bad_input(fmt::format("the records are of several commits ({} and {}); give those of one run",
+                                   report.commit, record.provenance.commit));
+    if (record.device.name != baseline.device || record.device.backend != baseline.backend)
+      return bad_input(
+          fmt::format("the records are of '{}' ({}) and the baseline is of '{}' ({}); choose the records "
+                      "with --device, or another baseline",
+                      record.device.name, record.device.backend, baseline.device, baseline.backend));
+  }
+  Gate(baseline, options, report).run(records);
+  waive(waivers, options, report);
+  std::ranges::stable_sort(report.findings, {}, &GateFinding::kind);
+  return report;
+}
+
+}  // namespace parity

@@ -1,0 +1,212 @@
+#include <gtest/gtest.h>
+
+#include "reports/gate/gate.hpp"
+#include "reports/gate/gate_testing.hpp"
+#include "reports/gate/gate_text.hpp"
+
+namespace parity {
+namespace {
+
+using namespace gate_testing;
+using Kind = GateFinding::Kind;
+
+std::vector<Record> four_records() {
+  std::vector<Record> records;
+  for (const char* path : {"naive_f32", "tiled_f32"})
+    for (const char* text : {"gemm m=1", "gemm m=2"})
+      records.push_back(record_of(text, path, result_with(records.size() + 1, 4096, 3)));
+  return records;
+}
+
+/// The gate over records against the baseline of four_records().
+GateReport gate(const std::vector<Record>& records, GateOptions options = {},
+                const std::vector<Waiver>& waivers = {}) {
+  options.today = "2026-06-01";
+  const auto report = run_gate(records, *make_baseline(four_records()), waivers, options);
+  EXPECT_TRUE(report) << report.error().message;
+  return report.value_or(GateReport{});
+}
+
+std::vector<Kind> failing(const GateReport& report) {
+  std::vector<Kind> kinds;
+  for (const GateFinding& finding : report.findings)
+    if (finding.fails && finding.waived.empty()) kinds.push_back(finding.kind);
+  return kinds;
+}
+
+TEST(Gate, TheSameRecordsPass) {
+  const GateReport report = gate(four_records());
+  EXPECT_TRUE(report.passes());
+  EXPECT_TRUE(report.findings.empty());
+  EXPECT_EQ(report.compared, 4);
+  EXPECT_EQ(report.same_bits, 4);
+  EXPECT_NE(gate_text(report).find("gate: passed; 4 cases compared"), std::string::npos);
+}
+
+TEST(Gate, ResultsOfOneNameAreToldApartByTheirOrder) {
+  auto records = four_records();
+  // Two steps of one call, and two kinds of results that stand for three calls each.
+  for (Record& record : records) {
+    record.outputs.push_back(result_with(50, 4096, 5));
+    record.outputs.push_back(result_with(51, 4096, 1));
+    record.outputs.back().calls = 3;
+    record.outputs.back().tensor = "last";
+  }
+  const Baseline baseline = *make_baseline(records);
+  records[0].outputs[2].tensor = "first";
+  const auto same = run_gate(records, baseline, {}, {});
+  ASSERT_TRUE(same);
+  EXPECT_TRUE(same->passes());
+  EXPECT_EQ(same->same_bits, 12);
+  std::swap(records[0].outputs[0], records[0].outputs[1]);
+  const auto swapped = run_gate(records, baseline, {}, {});
+  EXPECT_EQ(swapped->same_bits, 10);
+}
+
+TEST(Gate, ABrokenContractIsSaidWithItsCommand) {
+  auto records = four_records();
+  records[2].verdict = Verdict::crash;
+  records[2].reason = "SIGSEGV";
+  const GateReport report = gate(records);
+  EXPECT_EQ(failing(report), std::vector{Kind::contract});
+  const std::string text = gate_text(report);
+  EXPECT_NE(text.find("crash: SIGSEGV"), std::string::npos) << text;
+  EXPECT_NE(text.find("parity run --case 'gemm m=1'"), std::string::npos) << text;
+  EXPECT_NE(text.find("gate: FAILED; 1 findings"), std::string::npos) << text;
+}
+
+TEST(Gate, LostCasesAndPaths) {
+  auto records = four_records();
+  records.erase(records.begin() + 1);
+  EXPECT_EQ(failing(gate(records)), std::vector{Kind::lost_case});
+  records = four_records();
+  records.resize(2);
+  const GateReport report = gate(records);
+  ASSERT_EQ(failing(report), std::vector{Kind::lost_path});
+  EXPECT_NE(report.findings[0].text.find("all 2 cases"), std::string::npos);
+  records = four_records();
+  records[0].verdict = Verdict::unsupported;
+  EXPECT_EQ(failing(gate(records)), std::vector{Kind::not_judged});
+  records[0] = four_records()[0];
+  records[0].outputs.front().tensor = "E";
+  EXPECT_EQ(failing(gate(records)), std::vector{Kind::not_judged});
+  records[0] = four_records()[0];
+  records[0].input_hashes["A"] = "99";
+  EXPECT_EQ(failing(gate(records)), std::vector{Kind::not_judged});
+}
+
+TEST(Gate, OtherBitsAreAFindingWhereTheyWereReproducible) {
+  auto records = four_records();
+  records[3].outputs.front() = result_with(99, 4096, 3);
+  EXPECT_EQ(failing(gate(records)), std::vector{Kind::bits});
+  records[3].order.run_to_run->bit_equal = false;
+  EXPECT_TRUE(gate(records).passes());
+}
+
+TEST(Gate, ErrorsThatMovedAreDriftThoughInContract) {
+  auto records = four_records();
+  records[3].outputs.front() = result_with(99, 4096, 4.5);
+  records[3].order.run_to_run->bit_equal = false;
+  const GateReport report = gate(records);
+  ASSERT_EQ(failing(report), std::vector{Kind::drift});
+  EXPECT_EQ(report.findings[0].tensor, "D");
+  EXPECT_NE(gate_text(report).find("by chance"), std::string::npos);
+}
+
+TEST(Gate, FlakyResultsAreNeverHidden) {
+  for (const bool last_passes : {true, false}) {
+    auto records = four_records();
+    Record again = records[0];
+    (last_passes ? records[0] : again).verdict = Verdict::fail;
+    records.push_back(again);
+    EXPECT_EQ(failing(gate(records)), std::vector{Kind::flaky}) << last_passes;
+  }
+}
+
+TEST(Gate, TimesAreReportedAndFailOnlyWhenAsked) {
+  auto records = four_records();
+  records[0].device_seconds = {0.9, 0.8};
+  const GateReport report = gate(records);
+  EXPECT_TRUE(report.passes());
+  ASSERT_EQ(report.findings.size(), 1u);
+  EXPECT_NE(report.findings[0].text.find("3.20 times"), std::string::npos) << report.findings[0].text;
+  GateOptions options;
+  options.fail_slower = 2;
+  EXPECT_EQ(failing(gate(records, options)), std::vector{Kind::slower});
+  // A slower machine has a slower reference too.
+  records[0].reference_seconds = 1.6;
+  EXPECT_TRUE(gate(records, options).findings.empty());
+}
+
+TEST(Gate, NewCasesAreSaidAndDoNotFail) {
+  auto records = four_records();
+  records.push_back(record_of("gemm m=3", "tiled_f32", result_with(9, 100, 1)));
+  GateReport report = gate(records);
+  EXPECT_TRUE(report.passes());
+  ASSERT_EQ(report.findings.size(), 1u);
+  EXPECT_EQ(report.findings[0].kind, Kind::fresh);
+  records.back().verdict = Verdict::fail;
+  EXPECT_EQ(failing(gate(records)), std::vector{Kind::contract});
+}
+
+TEST(Gate, WithoutACommonCaseNothingIsGreen) {
+  const std::vector<Record> other = {record_of("linear m=3", "own", result_with(9, 100, 1))};
+  const GateReport report = gate(other);
+  EXPECT_FALSE(report.passes());
+  const auto none = run_gate({}, *make_baseline(four_records()), {}, {});
+  ASSERT_FALSE(none);
+  auto records = four_records();
+  records[1].device.name = "Another";
+  EXPECT_FALSE(run_gate(records, *make_baseline(four_records()), {}, {}));
+  records = four_records();
+  records[1].provenance.commit = "def";
+  const auto mixed = run_gate(records, *make_baseline(four_records()), {}, {});
+  ASSERT_FALSE(mixed);
+  EXPECT_NE(mixed.error().message.find("several commits"), std::string::npos);
+}
+
+TEST(Gate, WaiversExcuseForAWhileAndOnlyWhatHappens) {
+  auto records = four_records();
+  records[0].verdict = Verdict::fail;
+  Waiver waiver;
+  waiver.case_text = "gemm m=1*";
+  waiver.reason = "known";
+  waiver.expires = "2026-07-01";
+  waiver.line = 1;
+  GateReport report = gate(records, {}, {waiver});
+  EXPECT_TRUE(report.passes());
+  EXPECT_NE(gate_text(report).find("waived: known, until 2026-07-01"), std::string::npos);
+  EXPECT_NE(gate_junit(report).find("skipped=\"1\""), std::string::npos);
+
+  EXPECT_EQ(failing(gate(four_records(), {}, {waiver})), std::vector{Kind::waiver});
+  waiver.device = "Another device";
+  EXPECT_TRUE(gate(four_records(), {}, {waiver}).passes());
+  waiver.device.clear();
+  waiver.expires = "2026-06-01";
+  EXPECT_EQ(failing(gate(records, {}, {waiver})), (std::vector{Kind::contract, Kind::waiver}));
+}
+
+TEST(Gate, WhatIsWrittenForOthersIsWellFormed) {
+  auto records = four_records();
+  records[0].verdict = Verdict::fail;
+  records[0].reason = "50% <off>, two\nlines";
+  const GateReport report = gate(records);
+  const std::string annotations = gate_annotations(report);
+  EXPECT_NE(
+      annotations.find(
+          "::error title=parity gate%3A contract::naive_f32 | gemm m=1: fail: 50%25 <off>, two%0Alines"),
+      std::string::npos)
+      << annotations;
+  const std::string junit = gate_junit(report);
+  EXPECT_NE(junit.find("tests=\"2\" failures=\"1\""), std::string::npos) << junit;
+  EXPECT_EQ(junit.find("<off>"), std::string::npos);
+  EXPECT_NE(gate_markdown(report).find("**failed**"), std::string::npos);
+  // Twelve of a kind: ten are shown.
+  std::vector<Record> many;
+  for (int i = 0; i < 12; ++i)
+    many.push_back(record_of("gemm m=1" + std::to_string(i), "p", result_with(9, 100, 1), Verdict::fail));
+  EXPECT_NE(gate_text(gate(many)).find("and 2 more of this kind"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace parity
