@@ -99,12 +99,12 @@ void add_gate_command(CLI::App& app, Context& context) {
       ->check(CLI::Range(1.0, 100.0));
   command
       ->add_option("--slower", request->options.slower,
-                   "Mention cases slower than the baseline by this factor")
+                   "Mention paths slower than the baseline by this factor, in the median of their cases")
       ->capture_default_str()
       ->check(CLI::Range(1.0, 1e6));
   command
       ->add_option("--fail-slower", request->fail_slower,
-                   "Fail on cases slower than the baseline by this factor")
+                   "Fail on paths slower than the baseline by this factor")
       ->check(CLI::Range(1.0, 1e6));
   command->footer(
       "Fails on a broken contract, a case or path that is gone or no longer judged, other bits of the same "

@@ -18,8 +18,8 @@ class GateCommand : public testing::Test {
   /// Records two small cases; `path`: which kernel stands behind the case.
   void record(const std::string& name) {
     const ProgramRun run =
-        parity({"run", "--device", "cpu", "--path", "sequential_f32", "--out",
-                scratch.file(name), "--case", "gemm m=5 n=4 k=3 in=f32", "--case", "gemm m=2 n=4 k=3 in=f32"},
+        parity({"run", "--device", "cpu", "--path", "sequential_f32", "--out", scratch.file(name), "--case",
+                "gemm m=5 n=4 k=3 in=f32", "--case", "gemm m=2 n=4 k=3 in=f32"},
                one_thread());
     ASSERT_EQ(run.code, 0) << run.err;
   }

@@ -57,8 +57,8 @@ double ratio(double a, double b) {
 
 }  // namespace
 
-std::vector<Drift> find_drift(const BaselineOutput& before, const BaselineOutput& now,
-                              const DriftLimits& limits) {
+std::vector<MovedStatistic> find_drift(const BaselineOutput& before, const BaselineOutput& now,
+                                       const DriftLimits& limits) {
   if (before.rms == 0 && now.rms == 0) return {};
   if (before.rms == 0 || now.rms == 0)
     return {{"errors",
@@ -66,7 +66,7 @@ std::vector<Drift> find_drift(const BaselineOutput& before, const BaselineOutput
                  ? fmt::format("the result was exact and now has a typical error of {:.3g}", now.rms)
                  : fmt::format("the typical error was {:.3g} and now the result is exact", before.rms),
              0}};
-  std::vector<Drift> found;
+  std::vector<MovedStatistic> found;
   const double shape = chance_of(whole(before), whole(now));
   if (shape < limits.chance && ratio(before.rms, now.rms) >= limits.smallest)
     found.push_back(

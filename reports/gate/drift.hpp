@@ -7,7 +7,7 @@
 namespace parity {
 
 /// One statistic of a result that moved.
-struct Drift {
+struct MovedStatistic {
   std::string statistic;  ///< "errors", "mean error"
   std::string text;       ///< from what to what, and why that is no chance
   double chance = 1;      ///< of a move this large if nothing had changed
@@ -28,7 +28,7 @@ struct DriftLimits {
 ///   Hilferty (1931); the size of the move is that of the typical (rms) error;
 /// - the mean error: normal with standard error sqrt(rms0^2 / n0 + rms1^2 / n1).
 /// A result that was exact and no longer is, or the other way, has moved for certain.
-std::vector<Drift> find_drift(const BaselineOutput& before, const BaselineOutput& now,
-                              const DriftLimits& limits);
+std::vector<MovedStatistic> find_drift(const BaselineOutput& before, const BaselineOutput& now,
+                                       const DriftLimits& limits);
 
 }  // namespace parity

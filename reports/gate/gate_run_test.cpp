@@ -129,6 +129,7 @@ TEST(Gate, TimesAreReportedAndFailOnlyWhenAsked) {
   const GateReport report = gate(records);
   EXPECT_TRUE(report.passes());
   ASSERT_EQ(report.findings.size(), 1u);
+  EXPECT_EQ(report.findings[0].path, "naive_f32");
   EXPECT_NE(report.findings[0].text.find("3.20 times"), std::string::npos) << report.findings[0].text;
   GateOptions options;
   options.fail_slower = 2;
