@@ -210,7 +210,8 @@ Result<bool> PairSearch::judge_step() {
     note_drift(point);
     auto first = blamed(first_, point), second = blamed(second_, point);
     if (first || second) {
-      report_.kind = AgainstReport::Kind::diverges;
+      const bool certain = (first ? *first : *second).examined.cause.kind != CauseKind::reference;
+      report_.kind = certain ? AgainstReport::Kind::diverges : AgainstReport::Kind::reference_at_fault;
       report_.divergence = std::move(here);
       report_.first = std::move(first), report_.second = std::move(second);
       return true;
@@ -249,7 +250,7 @@ Result<void> PairSearch::search_between(std::int64_t good, std::int64_t bad) {
 
 Result<AgainstReport> PairSearch::run() {
   const auto start = std::chrono::steady_clock::now();
-  const Stage& stage = *first_.target.stages.find(first_.target.c.stage);
+  const Stage& stage = *first_.target.stage();
   report_.steps = options_.steps > 0 ? options_.steps : stage.steps(first_.target.c);
   report_.calls = static_cast<std::int64_t>(program().calls.size());
   report_.same_kernels = &first_.target.device == &second_.target.device &&

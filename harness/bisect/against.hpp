@@ -34,9 +34,10 @@ struct Drift {
 
 struct AgainstReport {
   enum class Kind : std::uint8_t {
-    equal,     ///< every bit of every step
-    noise,     ///< other bits, each side within its contract
-    diverges,  ///< a call of one side, or of both, breaks its contract
+    equal,               ///< every bit of every step
+    noise,               ///< other bits, each side within its contract
+    diverges,            ///< a call of one side, or of both, breaks its contract
+    reference_at_fault,  ///< so it seems, by a reference that contradicts itself
   } kind = Kind::equal;
   std::int64_t steps = 0, calls = 0;
   bool same_kernels = false;              ///< every call has the same path on the same device on both sides

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "harness/ladder/isolated_call.hpp"
+#include "harness/ladder/reference_check.hpp"
 
 namespace parity {
 namespace {
@@ -68,7 +69,7 @@ Result<std::vector<OutputRecord>> judge_traced(const TraceSession& session, cons
   const Implementation& implementation = *session.assignment().implementations[index];
   FinishedCall call{&session.program(), index,    target.ops.find(session.program().calls[index].op),
                     &implementation,    &tensors, &tensors};
-  call.exact = !users_own && bits_are_contract(*target.stages.find(target.c.stage), target.c, implementation);
+  call.exact = !users_own && bits_are_contract(*target.stage(), target.c, implementation);
   call.power = false;
   call.seed = target.c.seed;
   return judge_call(call, confirmations, reference);
@@ -79,7 +80,7 @@ bool blames(const Judgement& judgement) {
 }
 
 Producer blamed_call(TraceSession& session, const BisectTarget& target, const TracePoint& point,
-                     const ExaminedCall& examined, const std::map<TensorId, Tensor>& tensors) {
+                     ExaminedCall examined, const std::map<TensorId, Tensor>& tensors) {
   const OpCall& call = session.program().calls[point.call];
   const Op& op = *target.ops.find(call.op);
   const Implementation& implementation = *session.assignment().implementations[point.call];
@@ -93,7 +94,14 @@ Producer blamed_call(TraceSession& session, const BisectTarget& target, const Tr
   p.place = place_of(spec.name);
   p.index = place_in(spec.shape, examined.element);
   p.elements = tensors.at(point.tensor).elements();
-  p.examined = examined;
+  const ReferenceCheck check =
+      check_reference(target.ops, traced_result(session, target, point.call, point.port, tensors),
+                      implementation, op.work(call, session.program()).flops / 2);
+  if (!check.contradiction.empty()) examined.cause = {CauseKind::reference, check.contradiction};
+  p.checks = check.made;
+  p.examined = std::move(examined);
+  p.title = session.program().spec(call.outputs[0]).name;
+  p.kind = call.op, p.accumulate = implementation.accumulate;
   p.attributes = call.attributes;
   for (std::size_t port = 0; port < call.inputs.size(); ++port) {
     const TensorId id = call.inputs[port];
@@ -103,7 +111,8 @@ Producer blamed_call(TraceSession& session, const BisectTarget& target, const Tr
                         is_float(tensor.dtype()) ? scan_tensor(tensor) : TensorScan{}});
     p.tensors.emplace(op.inputs()[port].name, tensor);
   }
-  p.tensors.emplace("got:" + p.port, tensors.at(point.tensor));
+  for (std::size_t port = 0; port < call.outputs.size(); ++port)
+    p.tensors.emplace(fmt::format("got:{}", op.outputs()[port].name), tensors.at(call.outputs[port]));
   auto alone = run_alone(session, target, point, tensors);
   p.alone = alone ? *alone : "it could not be run by itself: " + alone.error().message;
   return p;

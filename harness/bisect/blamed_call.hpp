@@ -26,8 +26,9 @@ Result<std::vector<OutputRecord>> judge_traced(const TraceSession& session, cons
 /// Whether a judgement blames the call.
 bool blames(const Judgement& judgement);
 
-/// The call at `point` as the one to blame, with its inputs; it is run by itself once.
+/// The call at `point` as the one to blame, with its inputs; it is run by itself once. First its reference is
+/// asked whether it contradicts itself: then the cause is CauseKind::reference.
 Producer blamed_call(TraceSession& session, const BisectTarget& target, const TracePoint& point,
-                     const ExaminedCall& examined, const std::map<TensorId, Tensor>& tensors);
+                     ExaminedCall examined, const std::map<TensorId, Tensor>& tensors);
 
 }  // namespace parity

@@ -12,6 +12,11 @@ namespace {
 
 constexpr std::size_t most_names = 32;
 
+BisectReport::Kind kind_of(const Producer& producer, BisectReport::Kind otherwise) {
+  return producer.examined.cause.kind == CauseKind::reference ? BisectReport::Kind::reference_at_fault
+                                                              : otherwise;
+}
+
 /// The search, with what it has learnt.
 class Search {
  public:
@@ -79,7 +84,7 @@ Search::Done Search::find_nonfinite(const std::vector<TensorScan>& scans) {
     if (!examined) return tl::unexpected(examined.error());
     if (!examined->producer) continue;
     report_.producer = blamed_call(session_, target_, points[i], *examined, *tensors);
-    report_.kind = BisectReport::Kind::not_finite;
+    report_.kind = kind_of(*report_.producer, BisectReport::Kind::not_finite);
   }
   if (any && !report_.producer) report_.kind = BisectReport::Kind::given;
   return any;
@@ -99,7 +104,7 @@ Search::Done Search::judge_step(std::size_t end) {
       if (!blames(judgement)) continue;
       const TracePoint point{index, port, call.outputs[port], 0};
       report_.producer = blamed_call(session_, target_, point, examine_judgement(judgement), *tensors);
-      report_.kind = BisectReport::Kind::out_of_contract;
+      report_.kind = kind_of(*report_.producer, BisectReport::Kind::out_of_contract);
       return true;
     }
   }
@@ -112,7 +117,8 @@ Result<void> Search::look_before() {
   Producer found = *std::exchange(report_.producer, std::nullopt);
   const auto wrong = judge_step(found.call);
   if (!wrong) return tl::unexpected(wrong.error());
-  if (*wrong) report_.before = std::exchange(report_.producer, std::nullopt);
+  if (*wrong && report_.kind == BisectReport::Kind::out_of_contract)
+    report_.before = std::exchange(report_.producer, std::nullopt);
   report_.producer = std::move(found);
   report_.kind = BisectReport::Kind::not_finite;
   return {};
@@ -149,7 +155,7 @@ Search::Done Search::search_between(std::int64_t good, const std::map<TensorId, 
 
 Result<BisectReport> Search::run() {
   const auto start = std::chrono::steady_clock::now();
-  const Stage& stage = *target_.stages.find(target_.c.stage);
+  const Stage& stage = *target_.stage();
   report_.steps = options_.steps > 0 ? options_.steps : stage.steps(target_.c);
   report_.calls = static_cast<std::int64_t>(program().calls.size());
   const auto finish = [&] {

@@ -19,6 +19,10 @@ struct BisectTarget {
   Device& device;
   Case c;
   std::string path;
+  /// In place of the case's: one that `stages` does not hold. Must outlive the search.
+  const Stage* own_stage = nullptr;
+
+  const Stage* stage() const { return own_stage != nullptr ? own_stage : stages.find(c.stage); }
 };
 
 struct BisectOptions {
@@ -49,9 +53,13 @@ struct Producer {
   std::int64_t elements = 0;        ///< of the tensor
   ExaminedCall examined;
   std::vector<ProducerInput> inputs;
-  std::map<std::string, Tensor> tensors;  ///< inputs by port, and the result as "got:PORT"
+  std::map<std::string, Tensor> tensors;  ///< inputs by port, and results as "got:PORT"
+  std::string title;                      ///< of the call: its first result's name
+  std::string kind;                       ///< of the op, as docs/operations.md names it; empty: not said
+  DType accumulate = DType::f32;
   Attributes attributes;
-  std::string alone;  ///< what the call did when it was run by itself with the same inputs
+  std::string alone;                ///< what the call did when it was run by itself with the same inputs
+  std::vector<std::string> checks;  ///< of the reference, made before the call was blamed
 };
 
 /// Largest finite |x| of one kind of tensor along timesteps and steps.
@@ -75,10 +83,11 @@ struct BisectCost {
 struct BisectReport {
   enum class Kind : std::uint8_t {
     healthy,
-    not_finite,       ///< a NaN or an infinity
-    out_of_contract,  ///< finite and wrong
-    varies,           ///< in contract, but other bits from run to run: reported, no fault by itself
-    given,            ///< an input holds NaN or Inf from the start
+    not_finite,          ///< a NaN or an infinity
+    out_of_contract,     ///< finite and wrong
+    varies,              ///< in contract, but other bits from run to run: reported, no fault by itself
+    given,               ///< an input holds NaN or Inf from the start
+    reference_at_fault,  ///< a call would be blamed by a reference that contradicts itself
   } kind = Kind::healthy;
   std::int64_t steps = 0, calls = 0, timesteps = 0;
   std::optional<Producer> producer;

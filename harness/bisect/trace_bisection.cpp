@@ -10,6 +10,7 @@
 #include "harness/base/nearest.hpp"
 #include "harness/bisect/tensor_patterns.hpp"
 #include "harness/ladder/kernel_claim.hpp"
+#include "harness/ladder/reference_check.hpp"
 #include "harness/tensor/safetensors.hpp"
 
 namespace parity {
@@ -46,7 +47,8 @@ class TraceSearch {
   Result<void> judge_op(const LoadedOp& op);
   Result<void> judge_output(const LoadedOp& op, const PortTensors& inputs, std::size_t port,
                             const Tensor& got);
-  void blame(const LoadedOp& op, const std::string& port, const ExaminedCall& examined);
+  void blame(const LoadedOp& op, const std::string& port, const ExaminedCall& examined,
+             std::vector<std::string> checks = {});
 
   const OpTable& ops_;
   std::filesystem::path folder_;
@@ -90,7 +92,8 @@ Result<LoadedOp> TraceSearch::load(std::size_t index, const TraceOp& op) const {
   return loaded;
 }
 
-void TraceSearch::blame(const LoadedOp& loaded, const std::string& port, const ExaminedCall& examined) {
+void TraceSearch::blame(const LoadedOp& loaded, const std::string& port, const ExaminedCall& examined,
+                        std::vector<std::string> checks) {
   const Tensor& got = loaded.outputs.at(port);
   Producer p;
   p.call = loaded.index;
@@ -104,6 +107,9 @@ void TraceSearch::blame(const LoadedOp& loaded, const std::string& port, const E
   p.index = place_in(got.shape(), examined.element);
   p.elements = got.elements();
   p.examined = examined;
+  p.checks = std::move(checks);
+  p.title = loaded.trace->name;
+  p.kind = loaded.trace->kind, p.accumulate = loaded.trace->accumulate;
   p.attributes = loaded.trace->attributes;
   for (const auto& [name, source] : loaded.trace->inputs) {
     const Tensor& tensor = loaded.inputs.at(name);
@@ -111,10 +117,12 @@ void TraceSearch::blame(const LoadedOp& loaded, const std::string& port, const E
         {name, source, tensor.dtype(), is_float(tensor.dtype()) ? scan_tensor(tensor) : TensorScan{}});
     p.tensors.emplace(name, tensor);
   }
-  p.tensors.emplace("got:" + port, got);
+  for (const auto& [name, tensor] : loaded.outputs) p.tensors.emplace("got:" + name, tensor);
   result_.report.producer = std::move(p);
-  result_.report.kind = examined.cause.kind == CauseKind::wrong_value ? BisectReport::Kind::out_of_contract
-                                                                      : BisectReport::Kind::not_finite;
+  using Kind = BisectReport::Kind;
+  result_.report.kind = examined.cause.kind == CauseKind::reference     ? Kind::reference_at_fault
+                        : examined.cause.kind == CauseKind::wrong_value ? Kind::out_of_contract
+                                                                        : Kind::not_finite;
 }
 
 /// One line a type of element, along the ops.
@@ -185,17 +193,28 @@ Result<void> TraceSearch::judge_output(const LoadedOp& loaded, const PortTensors
   implementation.contract =
       claimed_model({loaded.trace->accumulate, loaded.trace->arithmetic}, input, got.dtype());
   if (implementation.contract.accumulation) implementation.replays = {implementation.contract};
+  // What the reference says of itself comes first.
+  const auto accuse = [&](ExaminedCall examined) {
+    std::int64_t longest = 1;  // of a sum, at most
+    for (const Tensor* t : inputs)
+      if (t != nullptr)
+        for (const std::int64_t size : t->shape()) longest = std::max(longest, size);
+    ReferenceCheck check =
+        check_reference(ops_, call, implementation, static_cast<double>(got.elements() * longest));
+    if (!check.contradiction.empty()) examined.cause = {CauseKind::reference, check.contradiction};
+    blame(loaded, name, examined, std::move(check.made));
+  };
   if (scan_tensor(got).nonfinite() > 0) {
     const auto examined = examine_nonfinite(call, implementation);
     if (!examined) return tl::unexpected(examined.error());
-    if (examined->producer) blame(loaded, name, *examined);
+    if (examined->producer) accuse(*examined);
     return {};
   }
   const auto claimed = judge_claimed(call, implementation.contract);
   if (!claimed) return tl::unexpected(claimed.error());
   const Verdict verdict = claimed->judgement.verdict;
   if (verdict != Verdict::pass && verdict != Verdict::untrusted)
-    blame(loaded, name, examine_judgement(claimed->judgement));
+    accuse(examine_judgement(claimed->judgement));
   return {};
 }
 

@@ -16,7 +16,7 @@ std::int64_t bytes_of(const Tensor& tensor) {
 }  // namespace
 
 Result<TraceSession> TraceSession::load(const BisectTarget& target, const BisectOptions& options) {
-  const Stage* stage = target.stages.find(target.c.stage);
+  const Stage* stage = target.stage();
   if (stage == nullptr) return bad_input(fmt::format("no stage is called '{}'", target.c.stage));
   auto program = stage->build(target.c);
   if (!program) return tl::unexpected(program.error());

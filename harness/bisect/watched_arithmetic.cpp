@@ -196,7 +196,7 @@ class WatchedArithmetic final : public PassingArithmetic {
 }  // namespace
 
 std::string_view name_of(CauseKind kind) {
-  static constexpr std::array<std::string_view, 15> names{"none",
+  static constexpr std::array<std::string_view, 16> names{"none",
                                                           "never written",
                                                           "read outside a tensor",
                                                           "overflow at the store",
@@ -210,7 +210,8 @@ std::string_view name_of(CauseKind kind) {
                                                           "root of a number <= 0",
                                                           "passed on",
                                                           "the kernel",
-                                                          "wrong value"};
+                                                          "wrong value",
+                                                          "the reference"};
   return names[static_cast<std::size_t>(kind)];
 }
 

@@ -24,6 +24,7 @@ enum class CauseKind : std::uint8_t {
   passed_on,    ///< by an op that must not: the reference has a finite result for the same inputs
   kernel,       ///< none of these: the kernel computes something else
   wrong_value,  ///< finite, but outside its contract
+  reference,    ///< the reference contradicts itself: nothing is said of the device
 };
 std::string_view name_of(CauseKind kind);
 

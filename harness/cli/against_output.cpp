@@ -26,12 +26,14 @@ std::string headline(const AgainstReport& report) {
       return report.first && report.second ? "a real divergence: both sides break their contract"
              : report.first                ? "a real divergence: the first side is wrong"
                                            : "a real divergence: the second side is wrong";
+    case Outcome::reference_at_fault:
+      return "the reference is at fault: it contradicts itself, so that neither side can be blamed";
   }
   return "";
 }
 
 std::string_view outcome_name(Outcome outcome) {
-  constexpr std::string_view names[] = {"equal", "noise", "diverges"};
+  constexpr std::string_view names[] = {"equal", "noise", "diverges", "reference_at_fault"};
   return names[static_cast<std::size_t>(outcome)];
 }
 

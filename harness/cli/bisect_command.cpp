@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include "harness/bisect/against.hpp"
+#include "harness/bisect/saved_calls.hpp"
 #include "harness/cli/against_output.hpp"
 #include "harness/cli/backend_loader.hpp"
 #include "harness/cli/bisect_output.hpp"
@@ -14,7 +15,6 @@
 #include "harness/cli/run_output.hpp"
 #include "harness/cli/user_inputs.hpp"
 #include "harness/ladder/assignment.hpp"
-#include "harness/tensor/safetensors.hpp"
 
 namespace parity::cli {
 namespace {
@@ -49,11 +49,22 @@ Result<void> write_findings(const std::filesystem::path& directory, const Bisect
   if (const std::string svg = growth_svg(report, what); !svg.empty())
     if (auto ok = write_file(directory / "growth.svg", svg); !ok) return ok;
   if (!report.producer) return {};
-  return write_safetensors(directory / "producer.safetensors", report.producer->tensors);
+  return write_producer(directory, *report.producer);
+}
+
+/// Where it is, and the command that runs the producer alone; without a device, that judges it.
+std::string written_text(const BisectRequest& request, const Producer* producer, const Device* device) {
+  std::string text = fmt::format("  written     {}\n", request.out);
+  if (producer == nullptr || producer->kind.empty()) return text;
+  text += fmt::format("  again       parity bisect {}", shell_quoted(request.out));
+  if (device != nullptr) text += fmt::format(" --device {} --path {}", device->info().id, producer->path);
+  if (!request.fault.empty()) text += fmt::format(" --fault {}", shell_quoted(request.fault));
+  return text + "\n";
 }
 
 int code_of(const BisectReport& report) {
   using Kind = BisectReport::Kind;
+  if (report.kind == Kind::reference_at_fault) return harness_failed;
   return report.kind == Kind::not_finite || report.kind == Kind::out_of_contract ? contract_failed : passed;
 }
 
@@ -84,13 +95,12 @@ Result<std::string> choose_path(const std::string& path, const Device& device, c
   return paths.front();
 }
 
-Result<int> against(const Context& context, const BisectRequest& request, const BisectTarget& target,
+Result<int> against(const BisectRequest& request, const std::string& case_text, const BisectTarget& target,
                     const BisectTarget& other, const BisectOptions& options, Progress& progress) {
   auto report = bisect_against(target, other, options);
   progress.clear();
   if (!report) return tl::unexpected(report.error());
-  const Compared what{print_case(target.c, context.stages), target.device.info(), target.path,
-                      other.device.info(), other.path};
+  const Compared what{case_text, target.device.info(), target.path, other.device.info(), other.path};
   const std::string json = against_json(*report, what);
   print(request.json ? json : against_text(*report, what));
   if (!request.out.empty()) {
@@ -98,11 +108,49 @@ Result<int> against(const Context& context, const BisectRequest& request, const 
     if (auto ok = write_file(directory / "bisect.json", json); !ok) return tl::unexpected(ok.error());
     const Producer* wrong = report->first ? &*report->first : report->second ? &*report->second : nullptr;
     if (wrong != nullptr)
-      if (auto ok = write_safetensors(directory / "producer.safetensors", wrong->tensors); !ok)
-        return tl::unexpected(ok.error());
-    if (!request.json) print(fmt::format("  written     {}\n", request.out));
+      if (auto ok = write_producer(directory, *wrong); !ok) return tl::unexpected(ok.error());
+    const BisectTarget& side = report->first ? target : other;
+    BisectRequest again = request;
+    if (!report->first) again.fault.clear();  // the other side's kernels have none
+    if (!request.json) print(written_text(again, wrong, &side.device));
   }
+  if (report->kind == AgainstReport::Kind::reference_at_fault) return harness_failed;
   return report->kind == AgainstReport::Kind::diverges ? contract_failed : passed;
+}
+
+/// A case, or what a folder of saved calls holds.
+struct Subject {
+  std::string text;
+  BoundCase bound;
+  std::unique_ptr<const Stage> saved;
+  const Stage* stage = nullptr;
+};
+
+bool is_folder(const std::string& what) {
+  std::error_code ignored;
+  return std::filesystem::is_directory(what, ignored);
+}
+
+Result<Subject> read_subject(const Context& context, const BisectRequest& request) {
+  Subject subject;
+  if (is_folder(request.case_text)) {
+    if (!request.inputs.empty()) return bad_input("--input belongs to a case; a trace holds its own tensors");
+    auto saved = saved_calls(context.ops, request.case_text);
+    if (!saved) return tl::unexpected(saved.error());
+    subject.saved = *std::move(saved);
+    subject.stage = subject.saved.get();
+    subject.text = request.case_text;
+    return Result<Subject>(std::move(subject));
+  }
+  const auto inputs =
+      read_user_inputs(request.inputs, request.nan == "allow" ? NanPolicy::allow : NanPolicy::reject);
+  if (!inputs) return tl::unexpected(inputs.error());
+  auto bound = read_case(request, *inputs, context.stages);
+  if (!bound) return tl::unexpected(bound.error());
+  subject.bound = *std::move(bound);
+  subject.stage = context.stages.find(subject.bound.c.stage);
+  subject.text = print_case(subject.bound.c, context.stages);
+  return Result<Subject>(std::move(subject));
 }
 
 Result<int> bisect(const Context& context, const BisectRequest& request) {
@@ -125,45 +173,42 @@ Result<int> bisect(const Context& context, const BisectRequest& request) {
     chosen = *planted;
   }
   Device& device = *chosen;
-  const auto inputs =
-      read_user_inputs(request.inputs, request.nan == "allow" ? NanPolicy::allow : NanPolicy::reject);
-  if (!inputs) return tl::unexpected(inputs.error());
-  const auto bound = read_case(request, *inputs, context.stages);
-  if (!bound) return tl::unexpected(bound.error());
-  const auto program = context.stages.find(bound->c.stage)->build(bound->c);
+  const auto subject = read_subject(context, request);
+  if (!subject) return tl::unexpected(subject.error());
+  const auto program = subject->stage->build(subject->bound.c);
   if (!program) return tl::unexpected(program.error());
   const auto path = choose_path(request.path, device, *program);
   if (!path) return tl::unexpected(path.error());
   if (!request.out.empty())
     if (auto made = make_directory(request.out); !made) return tl::unexpected(made.error());
 
-  const std::int64_t steps =
-      request.steps > 0 ? request.steps : context.stages.find(bound->c.stage)->steps(bound->c);
+  const std::int64_t steps = request.steps > 0 ? request.steps : subject->stage->steps(subject->bound.c);
   Progress progress(static_cast<std::size_t>(steps));
   BisectOptions options;
   options.steps = request.steps;
   options.repeats = request.repeats;
   options.judge = !request.scans_only;
-  options.inputs = bound->tensors;
+  options.inputs = subject->bound.tensors;
   options.progress = [&](std::int64_t runs, std::int64_t step) {
     progress.begin(static_cast<std::size_t>(step + 1), fmt::format("{} runs", runs));
   };
-  const BisectTarget target{context.ops, context.stages, device, bound->c, *path};
+  const BisectTarget target{context.ops, context.stages, device, subject->bound.c, *path, subject->stage};
   if (!request.against.empty()) {
     const auto other_path = choose_path(other_side.path, **other, *program);
     if (!other_path) return tl::unexpected(other_path.error());
-    const BisectTarget second{context.ops, context.stages, **other, bound->c, *other_path};
-    return against(context, request, target, second, options, progress);
+    const BisectTarget second{context.ops,      context.stages, **other,
+                              subject->bound.c, *other_path,    subject->stage};
+    return against(request, subject->text, target, second, options, progress);
   }
   auto report = bisect_program(target, options);
   progress.clear();
   if (!report) return tl::unexpected(report.error());
-  const Bisected what{print_case(bound->c, context.stages), device.info(), *path};
+  const Bisected what{subject->text, device.info(), *path};
   print(request.json ? bisect_json(*report, what) : bisect_text(*report, what));
   if (!request.out.empty()) {
     if (auto written = write_findings(request.out, *report, what); !written)
       return tl::unexpected(written.error());
-    if (!request.json) print(fmt::format("  written     {}\n", request.out));
+    if (!request.json) print(written_text(request, report->producer ? &*report->producer : nullptr, &device));
   }
   return code_of(*report);
 }
@@ -178,20 +223,19 @@ Result<int> bisect_folder(const Context& context, const BisectRequest& request) 
     if (auto made = make_directory(request.out); !made) return tl::unexpected(made.error());
     if (auto ok = write_file(std::filesystem::path(request.out) / "bisect.json", json); !ok)
       return tl::unexpected(ok.error());
-    if (trace->report.producer)
-      if (auto ok = write_safetensors(std::filesystem::path(request.out) / "producer.safetensors",
-                                      trace->report.producer->tensors);
-          !ok)
-        return tl::unexpected(ok.error());
+    const Producer* producer = trace->report.producer ? &*trace->report.producer : nullptr;
+    if (producer != nullptr)
+      if (auto ok = write_producer(request.out, *producer); !ok) return tl::unexpected(ok.error());
+    if (!request.json) print(written_text(request, producer, nullptr));
   }
   return code_of(trace->report);
 }
 
 int run(const Context& context, const BisectRequest& request) {
-  std::error_code ignored;
-  const bool folder = std::filesystem::is_directory(request.case_text, ignored);
-  if (folder && !request.against.empty()) {
-    complain("--against compares two paths that run a case; a trace holds the results of one");
+  const bool folder = is_folder(request.case_text);
+  const bool judges_only = folder && request.device.empty();
+  if (judges_only && !request.against.empty()) {
+    complain("--against compares two paths that run; give --device, to run what the folder holds");
     return bad_usage;
   }
   if (!request.against.empty() && request.scans_only) {
@@ -203,7 +247,7 @@ int run(const Context& context, const BisectRequest& request) {
                          request.case_text));
     return bad_usage;
   }
-  const auto code = folder ? bisect_folder(context, request) : bisect(context, request);
+  const auto code = judges_only ? bisect_folder(context, request) : bisect(context, request);
   return code ? *code : report(code.error());
 }
 
@@ -218,8 +262,10 @@ void add_bisect_command(CLI::App& app, Context& context) {
           "what", request->case_text,
           "A case, as `parity run` takes it, or a folder with a trace of your engine (docs/trace.md)")
       ->required();
-  command->add_option("-d,--device", request->device,
-                      "Of a case: an id (vulkan:0), a backend (vulkan) or a part of the name");
+  command->add_option(
+      "-d,--device", request->device,
+      "An id (vulkan:0), a backend (vulkan) or a part of the name. With a folder: run what it "
+      "holds, instead of judging what was saved");
   command->add_option("-p,--path", request->path, "The kernel path; default: the first that is legal");
   command->add_option("--against", request->against,
                       "Another implementation beside it: PATH, PATH@DEVICE or @DEVICE. Where bits first "
@@ -245,8 +291,9 @@ void add_bisect_command(CLI::App& app, Context& context) {
   command->add_option("--timeout", request->timeout_seconds, "Seconds that one run may take on a device")
       ->check(CLI::Range(0.001, 86400.0))
       ->capture_default_str();
-  command->add_option("-o,--out", request->out,
-                      "Directory for bisect.json, growth.svg and producer.safetensors (its real inputs)");
+  command->add_option(
+      "-o,--out", request->out,
+      "Directory for bisect.json, growth.svg, and the producer with its real inputs as a trace of one op");
   command->add_flag("--json", request->json, "One JSON object on standard output, for programs");
   command->add_flag("--git", request->git,
                     "Exit codes for `git bisect run`: 0 good, 1 bad, 125 cannot be judged");
@@ -268,13 +315,14 @@ void add_bisect_command(CLI::App& app, Context& context) {
       "  parity bisect 'training_step ...' -d vulkan -p tiled_f32 --against naive_f32\n"
       "  parity bisect 'attention ...' -d vulkan --against @cuda\n"
       "  parity bisect trace/                       what your own engine wrote\n"
+      "  parity bisect found --device vulkan:0      the saved inputs through a kernel of ours\n"
       "  git bisect run build/release/bin/parity bisect 'gru_cell ...' --device cpu --git\n"
       "\n"
       "Exit codes: 0 nothing is wrong (bits that vary and NaNs that the inputs hold are said); 1 a call is "
       "to\n"
       "blame, or the device failed; 2 bad usage or input; 3 the device is not here; 4 the path cannot run "
       "the\n"
-      "case; 5 the harness failed. With --git 2 to 5 become 125.");
+      "case; 5 the harness failed, or a reference contradicts itself. With --git 2 to 5 become 125.");
   command->callback([request, &context] {
     const int code = run(context, *request);
     context.exit_code = request->git ? for_git(code) : code;

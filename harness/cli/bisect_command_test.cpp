@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "harness/bisect/trace_writer.hpp"
 #include "harness/cli/cli_testing.hpp"
@@ -45,6 +46,74 @@ TEST(BisectCommand, AnOverflowIsOneAndItsInputsAreKept) {
               "bias=" + kept + "bias", "--device", "cpu", "--path", "sequential_f16_f32", "--json"});
   EXPECT_EQ(again.code, 1) << again.out << again.err;
   EXPECT_EQ(nlohmann::json::parse(again.out)["producer"]["index"], json["producer"]["index"]);
+}
+
+/// What the line after `title` says, as words without the first, the program's name.
+Words command_after(const std::string& text, const std::string& title) {
+  const std::size_t at = text.find(title);
+  EXPECT_NE(at, std::string::npos) << text;
+  if (at == std::string::npos) return {};
+  std::istringstream line(text.substr(at + title.size(), text.find('\n', at) - at - title.size()));
+  Words words;
+  for (std::string word; line >> word;) words.push_back(word);
+  EXPECT_EQ(words.at(0), "parity");
+  words.erase(words.begin());
+  return words;
+}
+
+// gru_gates has no rung of its own; the line that is printed runs it alone, faulty and healthy.
+TEST(BisectCommand, TheProducerRunsAloneByThePrintedLine) {
+  const ScratchDirectory scratch;
+  const std::string found = scratch.file("found");
+  const ProgramRun run = bisect({"gru_cell batch=3 inputs=17 hidden=33", "--device", "cpu", "--path",
+                                 "sequential_f32", "--fault", "gru-cell-blend-swapped", "--out", found});
+  ASSERT_EQ(run.code, 1) << run.out << run.err;
+  expect_holds(run.out, "gru_gates on sequential_f32");
+  const std::string where = run.out.substr(run.out.find("cause"), 80);
+  Words again = command_after(run.out, "  again       ");
+  const ProgramRun alone = parity(again, one_thread());
+  EXPECT_EQ(alone.code, 1) << alone.out << alone.err;
+  expect_holds(alone.out, where);
+  expect_holds(alone.out, "1 calls x 1 steps");
+  while (again.back() != "--fault") again.pop_back();
+  again.pop_back();
+  EXPECT_EQ(parity(again, one_thread()).code, 0);  // another build's kernel, say
+  // Without a device the saved result is judged.
+  EXPECT_EQ(bisect({found}).code, 1);
+  EXPECT_EQ(bisect({found, "--device", "cpu", "--path", "sequential_f16_f32"}).code, 4);
+  EXPECT_EQ(bisect({found, "--device", "cpu", "--input", "X=x.npy"}).code, 2);
+}
+
+// The device need not be here; where it is, a kernel made from a changed source is blamed by name.
+TEST(BisectCommand, BlamesMutantsOnVulkan) {
+  struct Planted {
+    const char *fault, *text, *op, *path;
+  };
+  const Planted planted[] = {
+      {"gemm-last-term-lost", "gemm m=33 n=47 k=65", "gemm", "tiled_f32"},
+      {"gru-cell-gate-order", "gru_cell batch=3 inputs=17 hidden=33", "gru_gates", "direct_f32"},
+      {"norm-no-weight", "gru_stack layers=2 steps=2 batch=3 hidden=17", "rms_norm", "direct_f32"},
+      {"rope-inverse", "qk_norm batch=3 seq=5 heads=3 head_dim=20 rotary=14", "rope", "direct_f32"},
+      {"attention-backward-dv-unwritten", "attention batch=3 seq=7 heads=4 kv_heads=2 head_dim=17 gradient=y",
+       "attention_backward", "direct_f32"},
+      {"adamw-decays-update", "training_step batch=2 seq=4 width=8 optimizer=adamw", "adamw", "direct_f32"},
+  };
+  for (const Planted& p : planted) {
+    const ProgramRun run = bisect(
+        {p.text, "--device", "vulkan:0", "--path", p.path, "--fault", p.fault, "--repeats", "1", "--json"});
+    if (run.code == 3) GTEST_SKIP() << run.err;
+    ASSERT_EQ(run.code, 1) << p.fault << run.out << run.err;
+    EXPECT_EQ(nlohmann::json::parse(run.out)["producer"]["op"], p.op) << p.fault << run.out;
+  }
+  // The other device is right, whatever its order of summation.
+  const Words beside = {planted[1].text, "--device", "vulkan:0", "--against", "pairwise_f32@cpu", "--json"};
+  EXPECT_EQ(nlohmann::json::parse(bisect(beside).out)["result"], "noise");
+  Words faulty = beside;
+  faulty.insert(faulty.end(), {"--fault", planted[1].fault});
+  const auto json = nlohmann::json::parse(bisect(faulty).out);
+  EXPECT_EQ(json["result"], "diverges");
+  EXPECT_EQ(json["first_producer"]["op"], planted[1].op);
+  EXPECT_FALSE(json.contains("second_producer"));
 }
 
 TEST(BisectCommand, WhatCannotBeJudged) {

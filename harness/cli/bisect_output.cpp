@@ -85,12 +85,15 @@ std::string headline(const BisectReport& report) {
       return "nothing is wrong; some bits vary from run to run";
     case Kind::given:
       return "NaN or Inf, given by the inputs; every call passes on what it must";
+    case Kind::reference_at_fault:
+      return "the reference is at fault: it contradicts itself, so that the device cannot be blamed";
   }
   return "";
 }
 
 std::string_view kind_name(Kind kind) {
-  constexpr std::string_view names[] = {"healthy", "not_finite", "out_of_contract", "varies", "given"};
+  constexpr std::string_view names[] = {"healthy", "not_finite", "out_of_contract",
+                                        "varies",  "given",      "reference_at_fault"};
   return names[static_cast<std::size_t>(kind)];
 }
 
@@ -114,7 +117,8 @@ Json json_of(const Producer& p) {
             {"got", number(e.got)},
             {"reference", number(e.exact)},
             {"bound", number(e.hard)},
-            {"alone", p.alone}};
+            {"alone", p.alone},
+            {"reference_checks", p.checks}};
   if (p.place.layer) json["layer"] = *p.place.layer;
   if (p.place.timestep) json["timestep"] = *p.place.timestep;
   if (e.emulated) json["emulated"] = number(*e.emulated);
@@ -144,6 +148,9 @@ std::string producer_text(const Producer& p) {
         fmt::format("  input       {} = '{}', {}: {}\n", input.port, input.tensor,
                     parity::name_of(input.dtype), is_float(input.dtype) ? scan_text(input.scan) : "indices");
   if (!p.alone.empty()) text += fmt::format("  alone       {}\n", p.alone);
+  if (!p.checks.empty())
+    text += fmt::format("  reference   asked by itself: {}{}\n", fmt::join(p.checks, "; "),
+                        e.cause.kind == CauseKind::reference ? "" : ": no contradiction");
   return text;
 }
 

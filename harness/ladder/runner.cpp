@@ -13,6 +13,7 @@
 #include "harness/ladder/host_memory.hpp"
 #include "harness/ladder/order_experiments.hpp"
 #include "harness/ladder/power.hpp"
+#include "harness/ladder/reference_check.hpp"
 #include "harness/ladder/run_summary.hpp"
 #include "harness/ladder/trivial_result.hpp"
 
@@ -69,6 +70,26 @@ bool same_bits(const RunResult& a, const RunResult& b) {
     const auto found = a.tensors.find(entry.first);
     return found != a.tensors.end() && std::ranges::equal(found->second.bytes(), entry.second.bytes());
   });
+}
+
+/// An error where a reference contradicts itself at an output that it would fail.
+Result<void> ask_reference(const OpTable& ops, const FinishedCall& call,
+                           const std::vector<OutputRecord>& outputs) {
+  for (std::size_t port = 0; port < outputs.size(); ++port) {
+    const Verdict verdict = outputs[port].judgement.verdict;
+    if (verdict != Verdict::fail && verdict != Verdict::suspect) continue;
+    const OpCall& op_call = call.program->calls[call.index];
+    CallResult result = result_of(call);
+    result.output = port;
+    result.got = &call.results->at(op_call.outputs[port]);
+    const ReferenceCheck check =
+        check_reference(ops, result, *call.implementation, call.op->work(op_call, *call.program).flops / 2);
+    if (check.contradiction.empty()) return {};
+    return fail(ErrorKind::internal,
+                fmt::format("the reference of {} is at fault, so that {} cannot be judged: {}", op_call.op,
+                            call.implementation->path, check.contradiction));
+  }
+  return {};
 }
 
 std::string describe(const GuardDamage& damage) {
@@ -165,6 +186,7 @@ Result<std::vector<OutputRecord>> Runner::judge_calls(const Prepared& prepared, 
     auto judged = prepared.sampled ? judge_call_sampled(call, confirmations_)
                                    : judge_call(call, confirmations_, first_reference);
     if (!judged) return tl::unexpected(judged.error());
+    if (auto ok = ask_reference(ops_, call, *judged); !ok) return tl::unexpected(ok.error());
     for (OutputRecord& output : *judged) {
       if (users_own) distrust_trivial(output.judgement);
       outputs.push_back(std::move(output));
