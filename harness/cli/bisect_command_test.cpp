@@ -92,11 +92,11 @@ TEST(BisectCommand, BlamesMutantsOnVulkan) {
   const Planted planted[] = {
       {"gemm-last-term-lost", "gemm m=33 n=47 k=65", "gemm", "tiled_f32"},
       {"gru-cell-gate-order", "gru_cell batch=3 inputs=17 hidden=33", "gru_gates", "direct_f32"},
-      {"norm-no-weight", "gru_stack layers=2 steps=2 batch=3 hidden=17", "rms_norm", "direct_f32"},
+      {"norm-no-weight", "rms_norm rows=3 cols=17", "rms_norm", "direct_f32"},
       {"rope-inverse", "qk_norm batch=3 seq=5 heads=3 head_dim=20 rotary=14", "rope", "direct_f32"},
-      {"attention-backward-dv-unwritten", "attention batch=3 seq=7 heads=4 kv_heads=2 head_dim=17 gradient=y",
-       "attention_backward", "direct_f32"},
-      {"adamw-decays-update", "training_step batch=2 seq=4 width=8 optimizer=adamw", "adamw", "direct_f32"},
+      {"attention-mask-one-far", "attention batch=1 seq=7 heads=2 kv_heads=1 head_dim=17", "attention",
+       "direct_f32"},
+      {"adamw-decays-update", "adamw rows=3 cols=33", "adamw", "direct_f32"},
   };
   for (const Planted& p : planted) {
     const ProgramRun run = bisect(
