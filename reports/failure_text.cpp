@@ -46,6 +46,8 @@ void worst_elements(std::string& text, const OutputRecord& output, std::size_t l
   }
 }
 
+}  // namespace
+
 std::string aggregate_text(const AggregateFinding& finding) {
   static constexpr const char* scopes[] = {"row", "column", "tile", "the whole tensor"};
   const bool tensor = finding.scope == AggregateFinding::Scope::tensor;
@@ -56,6 +58,8 @@ std::string aggregate_text(const AggregateFinding& finding) {
   return fmt::format("{} of {}: {:.1f} standard deviations", kinds[static_cast<std::size_t>(finding.kind)],
                      where, finding.deviate);
 }
+
+namespace {
 
 void output_text(std::string& text, const OutputRecord& output, const std::string& said, std::size_t limit) {
   const Judgement& judgement = output.judgement;

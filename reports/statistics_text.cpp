@@ -6,7 +6,6 @@
 #include "reports/summary.hpp"
 
 namespace parity {
-namespace {
 
 std::string contract_text(const Contract& contract) {
   std::string text = fmt::format("stored as {}", name_of(contract.store));
@@ -41,8 +40,6 @@ std::string sampled_text(const SampledCheck& check) {
       "flagged; {}",
       rows, check.of_rows, check.vectors, check.segments, check.flagged_rows, check.flagged_columns, certain);
 }
-
-}  // namespace
 
 std::string statistics_text(const OutputRecord& output) {
   const ErrorStatistics& s = output.judgement.statistics;

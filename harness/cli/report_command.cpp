@@ -8,6 +8,7 @@
 #include "harness/cli/run_output.hpp"
 #include "reports/junit.hpp"
 #include "reports/markdown.hpp"
+#include "reports/page.hpp"
 #include "reports/record_log.hpp"
 #include "reports/table.hpp"
 
@@ -16,17 +17,39 @@ namespace {
 
 struct ReportOptions {
   std::vector<std::string> files;
-  std::string junit, markdown, out;
+  std::string junit, markdown, html, out;
   bool each_case = false;
 };
+
+/// A file of records as it stands among all of them.
+struct ReportSource {
+  std::string name;
+  std::size_t first = 0, count = 0;
+  std::vector<std::string> missing;
+};
+
+/// The page: a file, or index.html in a directory.
+Result<void> write_page(const std::string& where, std::span<const ReportSource> sources,
+                        std::span<const Record> records) {
+  std::vector<PageSource> pages;
+  for (const ReportSource& source : sources)
+    pages.push_back({source.name, records.subspan(source.first, source.count), source.missing});
+  const std::string page = to_html(pages);
+  if (where == "-") return print(page), Result<void>();
+  if (where.ends_with(".html")) return write_file(where, page);
+  if (auto made = make_directory(where, "--html"); !made) return made;
+  return write_file(std::filesystem::path(where) / "index.html", page);
+}
 
 int run(const ReportOptions& options) {
   std::vector<Record> records;
   std::vector<std::string> missing;
+  std::vector<ReportSource> sources;
   for (const std::string& file : options.files) {
     auto logged = read_record_log(file);
     if (!logged) return report(logged.error());
     if (!logged->note.empty()) complain(logged->note);
+    sources.push_back({file, records.size(), logged->records.size(), logged->missing});
     for (Record& record : logged->records) records.push_back(std::move(record));
     missing.insert(missing.end(), logged->missing.begin(), logged->missing.end());
   }
@@ -41,12 +64,14 @@ int run(const ReportOptions& options) {
   if (!options.markdown.empty())
     if (auto written = write(options.markdown, to_markdown(records, {.missing = missing})); !written)
       return report(written.error());
+  if (!options.html.empty())
+    if (auto written = write_page(options.html, sources, records); !written) return report(written.error());
   if (!options.out.empty()) {
     if (auto made = make_directory(options.out); !made) return report(made.error());
     if (auto written = write_summaries(options.out, records, missing); !written)
       return report(written.error());
   }
-  if (options.junit.empty() && options.markdown.empty())
+  if (options.junit.empty() && options.markdown.empty() && options.html.empty())
     print(to_table(summarise(records, options.each_case ? Rows::per_case : Rows::per_path),
                    {colour_wanted(), missing}));
   for (const std::string& what : missing) complain(what);
@@ -62,12 +87,14 @@ int run(const ReportOptions& options) {
 
 void add_report_command(CLI::App& app, Context& context) {
   auto options = std::make_shared<ReportOptions>();
-  CLI::App* command =
-      app.add_subcommand("report", "Records to a table, JUnit XML or Markdown; merges several files");
+  CLI::App* command = app.add_subcommand(
+      "report", "Records to a table, a page (HTML), JUnit XML or Markdown; merges several files");
   command->add_option("records", options->files, "Files of records (records.jsonl)")->required();
   command->add_option("--junit", options->junit, "Write JUnit XML to this file (-: standard output)");
   command->add_option("--markdown", options->markdown,
                       "Write a Markdown summary to this file (-: standard output)");
+  command->add_option("--html", options->html,
+                      "Write a page to look at: this file (NAME.html), or index.html in this directory");
   command
       ->add_option("-o,--out", options->out,
                    "Directory for junit.xml, summary.md and pictures (SVG): what orders of summation do, "
@@ -75,7 +102,9 @@ void add_report_command(CLI::App& app, Context& context) {
       ->check([](const std::string& text) { return std::string(text.empty() ? "the value is empty" : ""); });
   command->add_flag("--each-case", options->each_case, "A row a case in the table, instead of a row a path");
   command->footer(
-      "Without --junit and --markdown the table is printed. Records of several runs of one training case "
+      "Without --html, --junit and --markdown the table is printed. The page needs nothing beside it; of two "
+      "files it\n"
+      "shows what changed. Records of several runs of one training case "
       "come\n"
       "together in one plot. The exit code says whether the report was made, not what it says: 0, 2 for a "
       "file "
@@ -87,6 +116,7 @@ void add_report_command(CLI::App& app, Context& context) {
       "Examples:\n"
       "  parity report results/records.jsonl\n"
       "  parity report gpu0/records.jsonl gpu1/records.jsonl --junit junit.xml --markdown summary.md\n"
+      "  parity report old/records.jsonl new/records.jsonl --html changes.html\n"
       "  parity report vulkan/records.jsonl cuda/records.jsonl --out report");
   command->callback([&context, options] { context.exit_code = run(*options); });
 }

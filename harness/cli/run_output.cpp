@@ -36,12 +36,12 @@ Result<void> write_summaries(const std::filesystem::path& directory, std::span<c
   return write_file(directory / "summary.md", to_markdown(records, {.missing = missing, .images = true}));
 }
 
-Result<void> make_directory(const std::filesystem::path& directory) {
+Result<void> make_directory(const std::filesystem::path& directory, const char* option) {
   std::error_code error;
   std::filesystem::create_directories(directory, error);
   if (!error) return {};
   return bad_input(
-      fmt::format("--out {}: the directory cannot be made: {}", directory.string(), error.message()));
+      fmt::format("{} {}: the directory cannot be made: {}", option, directory.string(), error.message()));
 }
 
 }  // namespace parity::cli

@@ -8,8 +8,8 @@
 
 namespace parity::cli {
 
-/// Makes the directory of --out and those above it.
-Result<void> make_directory(const std::filesystem::path& directory);
+/// Makes the directory of --out (or of another option) and those above it.
+Result<void> make_directory(const std::filesystem::path& directory, const char* option = "--out");
 /// Writes junit.xml and summary.md into the directory and, of training runs, the plots that the summary
 /// shows.
 Result<void> write_summaries(const std::filesystem::path& directory, std::span<const Record> records,

@@ -1,0 +1,58 @@
+// The records: columns that are all there, details that are read when a case is opened.
+
+const index = JSON.parse(document.getElementById("index").textContent);
+const rows = index.rows;
+const rowCount = rows.case.length;
+const verdicts = index.verdicts;  // gravest first
+const failing = new Set(["crash", "timeout", "fail", "suspect", "drift"]);
+
+for (const name of ["ratio", "ulp", "relative", "aggregate"])
+  rows[name] = Float64Array.from(rows[name], number);
+
+const textOf = (name, row) => index.text[rows[name][row]];
+const verdictOf = (row) => verdicts[rows.verdict[row]];
+const setOf = (row) => index.sets[rows.set[row]];
+
+/** Names for the sets, as short as they may be: what tells them apart. */
+const setNames = index.sets.map((set) => {
+  const others = index.sets.filter((other) => other !== set);
+  let name = `${set.id} ${set.name}`;
+  const twins = others.filter((other) => other.id === set.id && other.name === set.name);
+  if (twins.length === 0) return name;
+  if (twins.some((other) => other.driver !== set.driver)) name += `, ${set.driver}`;
+  if (twins.some((other) => other.commit !== set.commit)) name += `, ${set.commit}`;
+  if (twins.some((other) => other.driver === set.driver && other.commit === set.commit))
+    name += `, ${index.sources[set.source].name}`;
+  return name;
+});
+
+let detailLines = null;
+const details = new Map();
+
+/** Everything about one record. */
+function detailOf(row) {
+  if (!detailLines) {
+    detailLines = document.getElementById("details").textContent.split("\n");
+    detailLines.shift();  // the text begins with a newline
+  }
+  if (!details.has(row)) details.set(row, JSON.parse(detailLines[row]));
+  return details.get(row);
+}
+
+/** Whether no element was compared though the verdict is a pass. */
+const isEmptyPass = (row) => verdictOf(row) === "pass" && rows.elements[row] === 0;
+
+/** Counts by verdict over some rows, gravest first: [["fail", 2], ["pass", 10]]. */
+function countVerdicts(some) {
+  const counts = new Array(verdicts.length).fill(0);
+  for (const row of some) ++counts[rows.verdict[row]];
+  return verdicts.map((verdict, i) => [verdict, counts[i]]).filter(([, n]) => n > 0);
+}
+
+/** What a group of rows came to: its gravest verdict, how many share it, and of how many that ran. */
+function outcome(counts) {
+  const total = counts.reduce((sum, [, n]) => sum + n, 0);
+  const unsupported = (counts.find(([verdict]) => verdict === "unsupported") || ["", 0])[1];
+  const [verdict, n] = counts.find(([name]) => name !== "unsupported") || counts[0];
+  return {verdict, n, unsupported, ran: verdict === "unsupported" ? total : total - unsupported};
+}

@@ -1,0 +1,46 @@
+#include "reports/page.hpp"
+
+#include <algorithm>
+
+#include "reports/page_files.hpp"
+
+namespace parity {
+namespace {
+
+std::string_view page_file(std::string_view name) {
+  for (const PageFile& file : page_files())
+    if (file.name == name) return file.text;
+  return {};
+}
+
+/// Scripts share one scope, so the order is that in which they use each other while they load.
+constexpr std::string_view page_scripts[] = {"base.js",  "data.js",    "filter.js", "ladder.js",  "table.js",
+                                             "plots.js", "outputs.js", "detail.js", "compare.js", "app.js"};
+
+}  // namespace
+
+std::string to_html(std::span<const PageSource> sources) {
+  const std::string_view frame = page_file("page.html");
+  std::string page;
+  std::size_t at = 0;
+  while (at < frame.size()) {
+    const std::size_t mark = frame.find("{{", at), end = frame.find("}}", mark);
+    page += frame.substr(at, mark == frame.npos ? mark : mark - at);
+    if (mark == frame.npos || end == frame.npos) break;
+    const std::string_view name = frame.substr(mark + 2, end - mark - 2);
+    at = end + 2;
+    if (name == "index") {
+      page += page_index(sources);
+    } else if (name == "details") {
+      for (const PageSource& source : sources)
+        for (const Record& record : source.records) (page += '\n') += page_detail(record);
+    } else if (name == "scripts") {
+      for (const std::string_view script : page_scripts) page += page_file(script);
+    } else {
+      page += page_file(name);
+    }
+  }
+  return page;
+}
+
+}  // namespace parity

@@ -1,0 +1,12 @@
+#pragma once
+#include <span>
+#include <string>
+
+#include "reports/page_data.hpp"
+
+namespace parity {
+
+/// A page of its own about all records: styles, scripts and data are in it, and it asks for nothing else.
+std::string to_html(std::span<const PageSource> sources);
+
+}  // namespace parity

@@ -1,0 +1,22 @@
+#pragma once
+#include <span>
+#include <string>
+#include <vector>
+
+#include "harness/ladder/record.hpp"
+
+namespace parity {
+
+/// The records of one file, for the page.
+struct PageSource {
+  std::string name;  ///< as the user gave it
+  std::span<const Record> records;
+  std::vector<std::string> missing;  ///< what its runs did not get to
+};
+
+/// What the page's table, ladder and filter need of all records, by columns (reports/html/data.js reads it).
+std::string page_index(std::span<const PageSource> sources);
+/// What the page shows of one record when it is opened: a line of JSON.
+std::string page_detail(const Record& record);
+
+}  // namespace parity
