@@ -65,6 +65,24 @@ void write_worst(PageJson& json, const OutputRecord& output) {
   });
 }
 
+void write_pictures(PageJson& json, const Judgement& j) {
+  const auto& bins = j.predicted_ulp;
+  // Less than a thousandth of an element is not drawn.
+  const auto holds = [](double expected) { return expected >= 1e-3; };
+  const auto first = std::find_if(bins.begin(), bins.end(), holds);
+  const auto last = std::find_if(bins.rbegin(), bins.rend(), holds).base();
+  if (first != bins.end()) {
+    json.key("predicted").open('[').integer(first - bins.begin());
+    for (auto bin = first; bin != last; ++bin) json.number(*bin, 3);
+    json.close(']');
+  }
+  if (!j.map) return;
+  json.key("map").open('{').key("rows").integer(j.map->rows).key("columns").integer(j.map->columns);
+  json.key("cell_rows").integer(j.map->cell_rows).key("cell_columns").integer(j.map->cell_columns);
+  json.key("ratios").array(j.map->ratios, [&](double ratio) { json.number(ratio, 3); });
+  json.close('}');
+}
+
 void write_output(PageJson& json, const OutputRecord& output) {
   const Judgement& j = output.judgement;
   json.open('{').key("op").string(output.op).key("path").string(output.path);
@@ -77,6 +95,7 @@ void write_output(PageJson& json, const OutputRecord& output) {
   write_statistics(json, j.statistics);
   write_histogram(json, j.statistics);
   write_worst(json, output);
+  write_pictures(json, j);
   json.key("aggregate").number(j.worst_aggregate);
   if (!j.aggregates.empty())
     json.key("findings").array(j.aggregates, [&](const AggregateFinding& f) {

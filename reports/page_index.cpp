@@ -69,6 +69,16 @@ double middle_of(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
+/// One number for the bits of every output, exact in a script's double; 0: not all are recorded.
+std::int64_t bits_of_all(const Record& record) {
+  std::uint64_t all = 0;
+  for (const OutputRecord& output : record.outputs) {
+    if (output.bits == 0) return 0;
+    all = (all ^ output.bits) * 0x9e3779b97f4a7c15U;
+  }
+  return static_cast<std::int64_t>(all >> 12);
+}
+
 void write_sources(PageJson& json, std::span<const PageSource> sources) {
   json.key("sources").array(sources, [&](const PageSource& source) {
     json.open('{').key("name").string(source.name);
@@ -148,6 +158,7 @@ std::string page_index(std::span<const PageSource> sources) {
   json.key("elements").array(figures, [&](const CaseFigures& f) { json.integer(f.elements); });
   json.key("replayed").array(figures, [&](const CaseFigures& f) { json.integer(f.compared); });
   json.key("equal").array(figures, [&](const CaseFigures& f) { json.integer(f.equal); });
+  column("bits", [&](const Record& r) { json.integer(bits_of_all(r)); });
   column("order", [&](const Record& r) { json.number(device_spread(r.order).max_deviation, 3); });
   column("seconds", [&](const Record& r) {
     json.number(middle_of(r.device_seconds.empty() ? r.host_seconds : r.device_seconds));

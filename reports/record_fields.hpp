@@ -177,6 +177,15 @@ void record_fields(A& a, Fields<ReplayResult> auto& s) {
 }
 
 template <class A>
+void record_fields(A& a, Fields<ErrorMap> auto& s) {
+  a("rows", s.rows);
+  a("columns", s.columns);
+  a("cell_rows", s.cell_rows);
+  a("cell_columns", s.cell_columns);
+  a("ratios", s.ratios);
+}
+
+template <class A>
 void record_fields(A& a, Fields<Judgement> auto& s) {
   a("verdict", s.verdict);
   a("reasons", s.reasons);
@@ -185,6 +194,8 @@ void record_fields(A& a, Fields<Judgement> auto& s) {
   a("worst_aggregate", s.worst_aggregate);
   a("location", s.location);
   a("replay", s.replay);
+  a("map", s.map);
+  a.sparse("predicted_ulp", s.predicted_ulp);
 }
 
 template <class A>

@@ -66,6 +66,8 @@ inline Record sample_record(Verdict verdict = Verdict::fail) {
   j.worst_aggregate = 12.5;
   j.location = {"column 2", 17, 1, 2, 3, 4, 5, 6};
   j.replay = {true, "sequential fma", true, 6, 4, 9, "a note"};
+  j.map = ErrorMap{2, 3, 1, 1, {0.5, HUGE_VAL, 2, 0, 1000, 0.25}};
+  j.predicted_ulp = std::vector<double>(49, 0.125);
   o.power = {{"zeroed", "x 2"}, {"x 1.01"}, {"row dropped"}};
   r.outputs = {o};
   r.guard_damage = {{"D", -16, 8}};
@@ -80,6 +82,7 @@ inline Record sample_record(Verdict verdict = Verdict::fail) {
   r.device_seconds = {0.5, 0.25};
   r.host_seconds = {1, 2, 3};
   r.judge_seconds = 0.125;
+  r.reference_seconds = 0.0625;
   r.flops = 60;
   r.bytes = 44;
   r.repro = "parity run --case 'gemm m=2' --device vulkan:1 --path tiled_f16_f32";

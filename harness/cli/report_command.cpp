@@ -6,6 +6,7 @@
 #include "harness/cli/exit_code.hpp"
 #include "harness/cli/output.hpp"
 #include "harness/cli/run_output.hpp"
+#include "reports/csv.hpp"
 #include "reports/junit.hpp"
 #include "reports/markdown.hpp"
 #include "reports/page.hpp"
@@ -17,7 +18,7 @@ namespace {
 
 struct ReportOptions {
   std::vector<std::string> files;
-  std::string junit, markdown, html, out;
+  std::string junit, markdown, html, csv, out;
   bool each_case = false;
 };
 
@@ -64,6 +65,8 @@ int run(const ReportOptions& options) {
   if (!options.markdown.empty())
     if (auto written = write(options.markdown, to_markdown(records, {.missing = missing})); !written)
       return report(written.error());
+  if (!options.csv.empty())
+    if (auto written = write(options.csv, to_csv(records)); !written) return report(written.error());
   if (!options.html.empty())
     if (auto written = write_page(options.html, sources, records); !written) return report(written.error());
   if (!options.out.empty()) {
@@ -71,7 +74,7 @@ int run(const ReportOptions& options) {
     if (auto written = write_summaries(options.out, records, missing); !written)
       return report(written.error());
   }
-  if (options.junit.empty() && options.markdown.empty() && options.html.empty())
+  if (options.junit.empty() && options.markdown.empty() && options.html.empty() && options.csv.empty())
     print(to_table(summarise(records, options.each_case ? Rows::per_case : Rows::per_path),
                    {colour_wanted(), missing}));
   for (const std::string& what : missing) complain(what);
@@ -95,6 +98,8 @@ void add_report_command(CLI::App& app, Context& context) {
                       "Write a Markdown summary to this file (-: standard output)");
   command->add_option("--html", options->html,
                       "Write a page to look at: this file (NAME.html), or index.html in this directory");
+  command->add_option("--csv", options->csv,
+                      "Write a table for spreadsheets to this file, a line an output (-: standard output)");
   command
       ->add_option("-o,--out", options->out,
                    "Directory for junit.xml, summary.md and pictures (SVG): what orders of summation do, "
@@ -102,16 +107,15 @@ void add_report_command(CLI::App& app, Context& context) {
       ->check([](const std::string& text) { return std::string(text.empty() ? "the value is empty" : ""); });
   command->add_flag("--each-case", options->each_case, "A row a case in the table, instead of a row a path");
   command->footer(
-      "Without --html, --junit and --markdown the table is printed. The page needs nothing beside it; of two "
-      "files it\n"
-      "shows what changed. Records of several runs of one training case "
-      "come\n"
-      "together in one plot. The exit code says whether the report was made, not what it says: 0, 2 for a "
-      "file "
-      "that\n"
-      "cannot be read, 4 when there is no record, 5 when the run that left the records did not get to its "
-      "end\n"
-      "(\"N of M recorded\"; the report is made all the same).\n"
+      "Without --html, --junit, --markdown and --csv the table is printed. The page needs nothing beside "
+      "it;\n"
+      "of two files it shows what changed. Records of several runs of one training case come together in "
+      "one\n"
+      "plot. The exit code says whether the report was made, not what it says: 0, 2 for a file that cannot "
+      "be\n"
+      "read, 4 when there is no record, 5 when the run that left the records did not get to its end (\"N of "
+      "M\n"
+      "recorded\"; the report is made all the same).\n"
       "\n"
       "Examples:\n"
       "  parity report results/records.jsonl\n"

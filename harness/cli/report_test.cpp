@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "harness/cli/cli_testing.hpp"
+#include "reports/schema_check.hpp"
 
 namespace parity {
 namespace {
@@ -22,8 +23,19 @@ TEST(TrainingReport, ARunAndAReportOfSeveralShowTheLossInAPlot) {
   const std::string own = scratch.file("sequential_f32/");
   expect_holds(contents(own + "training_loss.svg"), "sequential_f32</text>");
   expect_holds(contents(own + "summary.md"), "](training_loss.svg)");
+  int records = 0;
+  std::ifstream log(own + "records.jsonl");
+  for (std::string line; std::getline(log, line);) {
+    if (!line.starts_with("{\"schema\"")) continue;
+    ++records;
+    EXPECT_EQ(schema_problems(record_json_schema(), nlohmann::json::parse(line)), std::vector<std::string>());
+  }
+  EXPECT_EQ(records, 1);
 
   const std::string other = scratch.file("pairwise_f32/");
+  const std::string table = parity({"report", own + "records.jsonl", "--csv", "-"}).out;
+  expect_holds(table, "training_step batch=1 seq=3 width=8 steps=3");
+  EXPECT_GT(std::count(table.begin(), table.end(), '\n'), 10);
   const ProgramRun report = run_program(
       PARITY_PROGRAM,
       {"report", own + "records.jsonl", other + "records.jsonl", "--out", scratch.file("new/report")});

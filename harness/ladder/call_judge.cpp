@@ -119,6 +119,7 @@ Result<std::vector<OutputRecord>> judge_call(const FinishedCall& call, Confirmat
                              [&](const std::vector<std::int64_t>& elements) {
                                return replay_single_elements(result, models, elements);
                              });
+    add_pictures(record.judgement, got, (*want)[output], record.contract);
     if (call.on_output != nullptr && *call.on_output) (*call.on_output)(record, got, (*want)[output]);
     if (call.power && record.judgement.verdict == Verdict::pass) {
       record.power = measure_power(result, (*want)[output], record.contract, replayed);

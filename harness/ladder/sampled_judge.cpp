@@ -150,13 +150,15 @@ Result<Judgement> judge_part(const Subject& subject, const Part& part, const Rep
     return (batch * dimension(shape, 1) + rows[static_cast<std::size_t>(row)]) * dimension(shape, 0) +
            cols[static_cast<std::size_t>(col)];
   };
-  return judge(*got, *want, subject.contract, replay,
-               [&](const std::vector<std::int64_t>& elements) {
-                 std::vector<std::int64_t> mapped;
-                 for (const std::int64_t e : elements) mapped.push_back(in_whole(e));
-                 return replay_single_elements(subject.result, subject.models, mapped);
-               },
-               {part.rows, part.cols});
+  Judgement judgement = judge(*got, *want, subject.contract, replay,
+                              [&](const std::vector<std::int64_t>& elements) {
+                                std::vector<std::int64_t> mapped;
+                                for (const std::int64_t e : elements) mapped.push_back(in_whole(e));
+                                return replay_single_elements(subject.result, subject.models, mapped);
+                              },
+                              {part.rows, part.cols});
+  add_pictures(judgement, *got, *want, subject.contract);
+  return judgement;
 }
 
 /// The rows that findings point at, worst first, at most `most`.

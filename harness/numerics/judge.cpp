@@ -239,4 +239,10 @@ Judgement judge(const Tensor& got, const Value& want, const Contract& contract, 
   return judgement;
 }
 
+void add_pictures(Judgement& judgement, const Tensor& got, const Value& want, const Contract& contract) {
+  judgement.predicted_ulp = predicted_ulp_histogram(want, contract);
+  if (judgement.verdict != Verdict::fail && judgement.verdict != Verdict::suspect) return;
+  if (ErrorMap map = map_errors(got, want, contract); !map.ratios.empty()) judgement.map = std::move(map);
+}
+
 }  // namespace parity

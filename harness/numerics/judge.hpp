@@ -9,6 +9,7 @@
 #include "harness/numerics/arithmetic.hpp"
 #include "harness/numerics/contract.hpp"
 #include "harness/numerics/error_location.hpp"
+#include "harness/numerics/error_map.hpp"
 #include "harness/numerics/error_statistics.hpp"
 #include "harness/numerics/verdict.hpp"
 
@@ -34,6 +35,9 @@ struct Judgement {
   double worst_aggregate = 0;
   ErrorLocation location;
   ReplayResult replay;
+  // For reports; judge() leaves them empty, add_pictures() fills them.
+  std::optional<ErrorMap> map;        ///< of what is not a pass
+  std::vector<double> predicted_ulp;  ///< beside statistics.ulp_histogram
 };
 
 /// The rows and columns of a larger result that `got` consists of, for naming places; empty: all.
@@ -64,5 +68,8 @@ Judgement judge(
     const Tensor& got, const Value& want, const Contract& contract, const ReplayResult& replay,
     const std::function<std::vector<bool>(const std::vector<std::int64_t>&)>& replay_elements = {},
     const JudgedPart& part = {});
+
+/// What a report draws of a judged result: the predicted histogram, and the map of a fail or a suspect.
+void add_pictures(Judgement& judgement, const Tensor& got, const Value& want, const Contract& contract);
 
 }  // namespace parity

@@ -29,7 +29,8 @@ inline bool is_nan_bits(double x) {
 class UnitPass {
  public:
   UnitPass(const BlockReader& reader, const ElementKernel& kernel, const ElementScreen& screen,
-           const Contract& contract, const Value& want, const Rectangle& area, AggregateSlots slots)
+           const Contract& contract, const Value& want, const Rectangle& area, AggregateSlots slots,
+           bool mapped)
       : reader_(reader),
         kernel_(kernel),
         screen_(screen),
@@ -40,12 +41,13 @@ class UnitPass {
         integer_(contract.store == DType::i32),
         // Short rows are judged several at a time, without the screen, which works row by row. It relies on
         // results that lie on the store's grid.
-        screened_(area.columns >= fewest_to_screen && reader.dtype() == contract.store),
+        screened_(!mapped && area.columns >= fewest_to_screen && reader.dtype() == contract.store),
         block_(std::make_unique<ElementBlock>()),
         scratch_(screened_ ? std::make_unique<ElementScreen::Scratch>() : nullptr),
         band_(static_cast<std::size_t>(area.columns)) {
     result_.wrong.rows.assign(static_cast<std::size_t>(area.rows), 0);
     result_.wrong.columns.assign(static_cast<std::size_t>(area.columns), 0);
+    if (mapped) result_.map = ErrorMap::over(want.rows, want.cols);
   }
 
   UnitResult run() {
@@ -209,6 +211,11 @@ class UnitPass {
     element.ratio = std::numeric_limits<double>::infinity();
     element.got_bits = reader_.bits(index);
     result_.worst.offer(element);
+    if (!result_.map.ratios.empty()) map_element(index, element.ratio);
+  }
+
+  void map_element(std::int64_t index, double ratio) {
+    result_.map.note(index / want_.cols % want_.rows, index % want_.cols, ratio);
   }
 
   void mark(std::int64_t index, bool beyond) {
@@ -251,6 +258,8 @@ class UnitPass {
         if (integer_ && reader_.bits(index_of(i)) == poison_) note_unwritten(index_of(i));
       }
     }
+    if (!result_.map.ratios.empty())
+      for (std::size_t i = 0; i < count; ++i) map_element(index_of(i), b.ratio[i]);
     if (worst <= result_.worst.threshold()) return;
     for (std::size_t i = 0; i < count; ++i) {
       if (b.ratio[i] <= result_.worst.threshold()) continue;
@@ -320,8 +329,8 @@ class UnitPass {
 
 UnitResult pass_over(const BlockReader& reader, const ElementKernel& kernel, const ElementScreen& screen,
                      const Contract& contract, const Value& want, const Rectangle& area,
-                     const AggregateSlots& slots) {
-  return UnitPass(reader, kernel, screen, contract, want, area, slots).run();
+                     const AggregateSlots& slots, bool mapped) {
+  return UnitPass(reader, kernel, screen, contract, want, area, slots, mapped).run();
 }
 
 }  // namespace parity

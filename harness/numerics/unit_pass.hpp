@@ -6,6 +6,7 @@
 #include "harness/numerics/block_reader.hpp"
 #include "harness/numerics/element_kernel.hpp"
 #include "harness/numerics/element_screen.hpp"
+#include "harness/numerics/error_map.hpp"
 #include "harness/numerics/statistics_pass.hpp"
 
 namespace parity {
@@ -40,10 +41,12 @@ struct UnitResult {
   std::vector<std::int64_t> suspects;
   std::int64_t suspect_count = 0;
   std::int64_t first_unwritten = -1;
+  ErrorMap map;  ///< only when one was asked for
 };
 
+/// `mapped`: UnitResult::map is wanted, over the whole matrix; every element is then computed exactly.
 UnitResult pass_over(const BlockReader& reader, const ElementKernel& kernel, const ElementScreen& screen,
                      const Contract& contract, const Value& want, const Rectangle& area,
-                     const AggregateSlots& slots);
+                     const AggregateSlots& slots, bool mapped = false);
 
 }  // namespace parity

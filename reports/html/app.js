@@ -72,8 +72,9 @@ function keepTheme(theme) {
   } catch {
     theme = theme || "";
   }
+  if (!themes.includes(theme)) theme = "";
   document.documentElement.dataset.theme = theme;
-  document.getElementById("theme").textContent = {light: "☀ light", dark: "☾ dark"}[theme] || "◐ system";
+  document.getElementById("theme").replaceChildren(...{light: ["☀", " light"], dark: ["☾", " dark"], "": ["◐", " system"]}[theme].map((text) => make("span", {}, text)));
 }
 
 document.getElementById("theme").addEventListener("click", () =>
@@ -93,6 +94,7 @@ addEventListener("scroll", updateSoon, {passive: true});
 addEventListener("resize", updateSoon);
 addEventListener("beforeprint", () => scrolled.forEach((call) => call(true)));
 addEventListener("afterprint", () => scrolled.forEach((call) => call(false)));
+document.addEventListener("DOMContentLoaded", () => stateOfAddress().view === "case" && show());
 let lastView = "";
 addEventListener("hashchange", () => {
   show();

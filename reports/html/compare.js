@@ -43,11 +43,12 @@ function findChanges(a, b) {
     moves.sort((x, y) => Math.abs(y[1]) - Math.abs(x[1]));
     const verdict = rows.verdict[row] !== rows.verdict[other];
     const replay = measured && replayShare(row) !== replayShare(other);
-    if (!verdict && !replay && moves[0][1] === 0) {
+    const bits = rows.bits[row] !== 0 && rows.bits[other] !== 0 && rows.bits[row] !== rows.bits[other];
+    if (!verdict && !replay && !bits && moves[0][1] === 0) {
       ++same;
       continue;
     }
-    changes.push({row, other, verdict, replay, moves});
+    changes.push({row, other, verdict, replay, bits, moves});
   }
   for (const [key, row] of right)
     if (!left.has(key)) gained.push(row);
@@ -65,7 +66,7 @@ function moveText(octave) {
   return `${octave > 0 ? "×" : "÷"}${short(factor, factor < 10 ? 3 : 2)}`;
 }
 
-function changeRow({row, other, verdict, replay, moves}, state) {
+function changeRow({row, other, verdict, replay, bits, moves}, state) {
   const link = (which, text) => make("a", {href: linkTo({...state, view: "case", case: which, filter: ""})}, text);
   const byName = Object.fromEntries(moves);
   const value = (name, show, which) => (rows.elements[which] > 0 ? show(rows[name][which]) : "–");
@@ -77,7 +78,7 @@ function changeRow({row, other, verdict, replay, moves}, state) {
     make("span", {class: "c-case", role: "cell", title: `${textOf("case", row)} ${textOf("path", row)}`}, link(other, textOf("case", row))),
     make("span", {class: "c-path", role: "cell"}, textOf("path", row)),
     figure("ratio", ratioText), figure("relative", (x) => short(x, 2)),
-    make("span", {class: `c-equal ${replay ? "moved" : ""}`, role: "cell"}, replay ? `${replayText(row)} → ${replayText(other)}` : replayText(row)));
+    make("span", {class: `c-equal ${replay ? "moved" : ""}`, role: "cell"}, replay ? `${replayText(row)} → ${replayText(other)}` : replayText(row), bits ? make("small", {}, " other bits") : null));
 }
 
 function changesList(changes, state) {
@@ -108,7 +109,7 @@ function changesSummary(a, b) {
   const verdictChanges = changes.filter(({verdict}) => verdict).length;
   const onOne = lost.length + gained.length;
   return `${several(verdictChanges, "verdict")} changed, ${several(changes.length - verdictChanges, "case")} moved, ` +
-    `${several(same, "case")} with the same figures${onOne > 0 ? `, ${several(onOne, "case")} on one side only` : ""}.`;
+    `${several(same, "case")} as before${onOne > 0 ? `, ${several(onOne, "case")} on one side only` : ""}.`;
 }
 
 function compareView(state) {
@@ -122,7 +123,7 @@ function compareView(state) {
   return [
     make("div", {class: "tools sides"}, choice("a", a), make("a", {class: "button", href: linkTo({...state, a: b, b: a}), title: "Change sides"}, "⇄"), choice("b", b)),
     make("p", {class: "found", role: "status"}, changesSummary(a, b)),
-    differing.length > 0 ? plainTable("What else differs", ["", setNames[a], setNames[b]], differing.map((key) => [key, index.sets[a][key], index.sets[b][key]])) : null,
+    differing.length > 0 ? plainTable("What else differs", ["", setNames[a], setNames[b]], differing.map((key) => [key, index.sets[a][key], index.sets[b][key]]), "texts") : null,
     onlyOn(lost, setNames[a], a), onlyOn(gained, setNames[b], b),
     changes.length > 0 ? changesList(changes, state) : make("p", {}, "Nothing changed."),
   ];

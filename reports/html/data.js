@@ -29,8 +29,9 @@ const setNames = index.sets.map((set) => {
 let detailLines = null;
 const details = new Map();
 
-/** Everything about one record. */
+/** Everything about one record; nothing while the page, whose last part this is, is still being read. */
 function detailOf(row) {
+  if (document.readyState === "loading") return null;
   if (!detailLines) {
     detailLines = document.getElementById("details").textContent.split("\n");
     detailLines.shift();  // the text begins with a newline

@@ -1,7 +1,7 @@
 // Everything about one case, made when it is opened.
 
-function plainTable(caption, heads, body) {
-  return make("div", {class: "scroll"}, make("table", {class: "plain"}, make("caption", {}, caption),
+function plainTable(caption, heads, body, kind = "") {
+  return make("div", {class: "scroll"}, make("table", {class: `plain ${kind}`}, make("caption", {}, caption),
     make("thead", {}, make("tr", {}, heads.map((head) => make("th", {scope: "col"}, head)))),
     make("tbody", {}, body.map((cells) => make("tr", {}, cells.map((cell) => make("td", {}, cell)))))));
 }
@@ -51,13 +51,14 @@ function otherRuns(row, state) {
   if (others.length === 0) return null;
   return make("details", {class: "where"}, make("summary", {}, `The same case elsewhere (${others.length})`),
     plainTable("", ["verdict", "path", "device", "err/bound"], others.slice(0, 100).map((other) => [badge(verdictOf(other)),
-      make("a", {href: linkTo({...state, case: other})}, textOf("path", other)), setNames[rows.set[other]], ratioText(rows.ratio[other])])));
+      make("a", {href: linkTo({...state, case: other})}, textOf("path", other)), setNames[rows.set[other]], ratioText(rows.ratio[other])]), "texts"));
 }
 
 function caseView(state) {
   const row = Number(state.case);
   if (!(row >= 0 && row < rowCount)) return [make("p", {class: "warning"}, `There is no case ${state.case} in this page.`)];
   const detail = detailOf(row);
+  if (!detail) return [make("p", {class: "muted"}, "The details are still being read …")];
   const order = tableRows(state);
   const at = order.indexOf(row);
   const step = (to, text) => (at >= 0 && order[to] !== undefined

@@ -20,7 +20,7 @@ function histogramPlot(output) {
   while (from < 48 && !visible(from)) ++from;
   while (to > from && !visible(to)) --to;
   if (to - from < 7) [from, to] = [Math.max(0, from - 3), Math.min(48, to + 4)];
-  const [width, height, left, bottom] = [420, 170, 8, 34];
+  const [width, height, left, bottom] = [420, 170, 16, 34];
   const step = (width - 2 * left) / (to - from + 1);
   const top = Math.max(...bins, ...(predicted || []));
   // The square root keeps a lone wrong element in sight.
@@ -30,12 +30,12 @@ function histogramPlot(output) {
   for (let bin = from; bin <= to; ++bin) {
     const x = left + (bin - from) * step;
     if (bins[bin] > 0) {
-      const bar = draw("rect", {x: x + 1, y: y(bins[bin]), width: Math.max(1, step - 2), height: height - bottom - y(bins[bin]), class: "bar"});
+      const bar = draw("rect", {x: x + 1, y: y(bins[bin]), width: Math.max(1, step - 2), height: height - bottom - y(bins[bin]), class: "count"});
       bar.append(draw("title", {}, `${binName(bin)} ULP and more: ${count(bins[bin])}` + (predicted ? `, predicted ${short(predicted[bin])}` : "")));
       plot.append(bar);
     }
     const every = Math.ceil(34 / step);
-    if ((bin - from) % every === 0) plot.append(draw("text", {x: x + (bin === 0 ? step / 2 : 0), y: height - bottom + 14, class: bin === 0 ? "middle" : "start"}, binName(bin)));
+    if ((bin - from) % every === 0) plot.append(draw("text", {x: x + (bin === 0 ? step / 2 : 0), y: height - bottom + 14, class: "middle"}, binName(bin)));
   }
   plot.append(draw("line", {x1: left, x2: width - left, y1: height - bottom, y2: height - bottom, class: "axis"}),
     draw("text", {x: width / 2, y: height - 4, class: "middle"}, "error in ULP (a bin an octave); height: square root of the count"));
@@ -72,8 +72,8 @@ function heatMap(output) {
       plot.append(draw("path", {d: `M${column * size + 1} ${row * size + 1}l${size - 2} ${size - 2}`, class: "cross"}));
   });
   const legend = [["h1", "0"], ["h3", "0.5"], ["h5", "1"], ["h6", ">1"], ["h7", ">2"], ["h8", ">10"], ["h9", ">1000, ∞"]];
-  const cells = map.cell_rows * map.cell_columns === 1 ? "a cell an element" : `a cell ${map.cell_rows}×${map.cell_columns} elements, its worst`;
-  return make("figure", {}, make("figcaption", {}, `err/bound over the output: ${cells}`), plot,
+  const cells = map.cell_rows * map.cell_columns === 1 ? "each element" : `the worst of each ${map.cell_rows}×${map.cell_columns} elements`;
+  return make("figure", {}, make("figcaption", {}, "err/bound over the output", make("span", {class: "legend"}, cells)), plot,
     make("p", {class: "legend"}, legend.map(([name, text]) => [make("i", {class: `swatch ${name}`}), text])));
 }
 
