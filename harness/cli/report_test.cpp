@@ -34,7 +34,7 @@ TEST(TrainingReport, ARunAndAReportOfSeveralShowTheLossInAPlot) {
 
   const std::string other = scratch.file("pairwise_f32/");
   const std::string table = parity({"report", own + "records.jsonl", "--csv", "-"}).out;
-  expect_holds(table, "training_step batch=1 seq=3 width=8 steps=3");
+  expect_holds(table, "training_step batch=1 seq=3 width=8 in=f32");
   EXPECT_GT(std::count(table.begin(), table.end(), '\n'), 10);
   const ProgramRun report = run_program(
       PARITY_PROGRAM,
