@@ -31,6 +31,8 @@ endif()
 # parity_precompile(NAME): a target that starts from the headers nearly every file includes. Files still include what
 # they use: -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON shows it.
 function(parity_precompile name)
+  # A precompiled header is only good for the options it was made with.
+  target_link_libraries(${name} PRIVATE OpenMP::OpenMP_CXX)
   target_precompile_headers(${name} REUSE_FROM parity_fmt)
 endfunction()
 
@@ -53,7 +55,7 @@ function(parity_test name)
   endif()
   cmake_parse_arguments(T "" "" "LIBRARIES;SOURCES" ${ARGN})
   add_executable(${name} ${T_SOURCES})
-  target_link_libraries(${name} PRIVATE parity_options ${T_LIBRARIES} parity_test_main)
+  target_link_libraries(${name} PRIVATE parity_options ${T_LIBRARIES} parity_test_main OpenMP::OpenMP_CXX)
   target_precompile_headers(${name} REUSE_FROM parity_test_main)
   parity_compile_quickly(${name})
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST PROPERTIES LABELS ${name})

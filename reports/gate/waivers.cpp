@@ -41,7 +41,7 @@ bool holds(std::string_view text, std::string_view word) {
   const auto same = [](char a, char b) {
     return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
   };
-  return std::ranges::search(text, word, same).begin() != text.end() || word.empty();
+  return std::search(text.begin(), text.end(), word.begin(), word.end(), same) != text.end() || word.empty();
 }
 
 /// "2027-03-01".
