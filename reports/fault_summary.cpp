@@ -147,7 +147,7 @@ FaultSummary summarise(const FaultRun& run) {
   for (const HealthyEntry& entry : run.healthy) {
     ++summary.healthy_cases;
     summary.healthy_tensors += entry.tensors;
-    summary.alarms += faults::is_caught(entry.verdict);
+    summary.alarms += is_failure(entry.verdict);
     for (std::size_t i = 0; i < entry.findings.size(); ++i) summary.healthy_checks[i] += entry.findings[i];
     for (std::size_t i = 0; i < 4; ++i) summary.healthy_thresholds[i] += entry.thresholds[i];
   }

@@ -7,8 +7,9 @@
 
 namespace parity {
 
-/// JSON for a script element of a page, written piece by piece: short numbers, and no '<', so that no text
-/// can end the element it stands in.
+/// JSON for a script element of a page, written piece by piece (a whole page as one tree of a JSON library
+/// would be some hundred megabytes): short numbers, and no '<', so that no text can end the element it stands
+/// in.
 class PageJson {
  public:
   /// A value's comma, where one is due; called by everything that starts a value.

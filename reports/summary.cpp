@@ -114,11 +114,6 @@ void add(PathSummary& row, const Record& record) {
 
 }  // namespace
 
-bool is_failure(Verdict verdict) {
-  return verdict == Verdict::fail || verdict == Verdict::suspect || verdict == Verdict::drift ||
-         verdict == Verdict::crash || verdict == Verdict::timeout;
-}
-
 bool is_empty_pass(const Record& record) {
   return record.verdict == Verdict::pass &&
          std::ranges::all_of(record.outputs, [](const OutputRecord& output) {

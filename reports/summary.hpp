@@ -68,7 +68,6 @@ enum class Rows {
   per_case,  ///< the stage is the case's text
 };
 RunSummary summarise(std::span<const Record> records, Rows rows = Rows::per_path);
-bool is_failure(Verdict verdict);
 /// A pass by default: every result is without elements, so that none could have been wrong.
 bool is_empty_pass(const Record& record);
 

@@ -68,6 +68,8 @@ TEST_P(Healthy, NoAlarm) {
       for (const std::string& path : *paths) {
         const Record record = runner.run(c, path);
         tensors += static_cast<int>(record.outputs.size());
+        EXPECT_GT(record.reference_seconds, 0) << record.repro;
+        for (const OutputRecord& output : record.outputs) EXPECT_NE(output.bits, 0u) << record.repro;
         if (record.verdict == Verdict::pass) continue;
         // Without a known order, sums that cancel are smaller than what an order may do to them: zeros would
         // pass, and the case says so. That is no alarm.

@@ -9,7 +9,7 @@
 #include <map>
 #include <sstream>
 
-#include "harness/tensor/sanitized.hpp"
+#include "harness/base/sanitized.hpp"
 #include "references/op_table.hpp"
 
 namespace parity::planted {

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "harness/bisect/trace_manifest.hpp"
+#include "harness/tensor/file_io.hpp"
 #include "harness/tensor/safetensors.hpp"
 
 namespace parity {
@@ -128,11 +128,9 @@ Result<void> write_producer(const std::filesystem::path& folder, const Producer&
   if (producer.kind.empty()) op.erase("op");
   const Json manifest{{"parity_trace", 1}, {"ops", Json::array({std::move(op)})}};
   if (auto ok = write_safetensors(folder / file, producer.tensors); !ok) return ok;
-  std::ofstream stream(folder / "manifest.json");
-  stream << manifest.dump(1) << '\n';
-  stream.close();
-  if (!stream) return bad_input(fmt::format("{} cannot be written", (folder / "manifest.json").string()));
-  return {};
+  const std::string text = manifest.dump(1) + "\n";
+  const std::span<const std::byte> bytes = std::as_bytes(std::span(text));
+  return write_file(folder / "manifest.json", std::span(&bytes, 1));
 }
 
 }  // namespace parity

@@ -119,11 +119,8 @@ std::string against_text(const AgainstReport& report, const Compared& what) {
   if (report.first) text += "first side\n" + producer_text(*report.first);
   if (report.second) text += "second side\n" + producer_text(*report.second);
   for (const Drift* drift : widest_drift(report)) text += drift_text(*drift);
-  text += fmt::format(
-      "  searched    {} calls x {} steps: {} runs of either side together, {} up, {} down ({} of it scans), "
-      "{:.2f} s\n",
-      report.calls, report.steps, report.cost.runs, megabytes(report.cost.bytes_written),
-      megabytes(report.cost.bytes_read), megabytes(report.cost.scan_bytes), report.cost.seconds);
+  text += fmt::format("  searched    {} calls x {} steps: {}\n", report.calls, report.steps,
+                      cost_text(report.cost, "runs of either side together"));
   if (!report.judged_steps.empty())
     text += fmt::format("  judged      every call with other bits of step {}; equal bits are not judged\n",
                         fmt::join(report.judged_steps, ", "));
@@ -139,12 +136,8 @@ std::string against_json(const AgainstReport& report, const Compared& what) {
             {"steps", report.steps},
             {"calls", report.calls},
             {"differing_results", report.differing},
-            {"judged_steps", report.judged_steps},
-            {"runs", report.cost.runs},
-            {"bytes_written", report.cost.bytes_written},
-            {"bytes_read", report.cost.bytes_read},
-            {"scan_bytes", report.cost.scan_bytes},
-            {"seconds", report.cost.seconds}};
+            {"judged_steps", report.judged_steps}};
+  add_cost(json, report.cost);
   if (report.begins) json["bits_differ"] = json_of(*report.begins);
   if (report.widest) json["widest"] = json_of(*report.widest);
   if (report.divergence) json["divergence"] = json_of(*report.divergence);

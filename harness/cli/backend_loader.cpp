@@ -1,4 +1,5 @@
 #include "harness/cli/backend_loader.hpp"
+#include "harness/base/text.hpp"
 
 #include <dlfcn.h>
 #include <fmt/core.h>
@@ -6,7 +7,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cstdlib>
 
 #include "backends/cpu/cpu_backend.hpp"
@@ -80,12 +80,6 @@ void add_backend(BackendSet& set, std::string name, Result<std::unique_ptr<Backe
   set.backends.push_back(std::move(*backend));
 }
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return out;
-}
-
 }  // namespace
 
 fs::path executable_path(const char* argv0) {
@@ -152,14 +146,15 @@ std::vector<std::string> backends_for(const std::vector<std::string>& choices) {
   return names;
 }
 
+bool is_chosen(const DeviceInfo& device, const std::string& choice) {
+  return choice == device.id || choice == device.backend ||
+         (!choice.empty() && contains_word(device.name, choice));
+}
+
 Result<std::vector<Device*>> select_devices(const BackendSet& set, const std::vector<std::string>& choices) {
-  const auto fits = [](const DeviceInfo& device, const std::string& choice) {
-    return choice == device.id || choice == device.backend ||
-           (!choice.empty() && lower(device.name).find(lower(choice)) != std::string::npos);
-  };
   for (const std::string& choice : choices) {
     const bool found = std::any_of(set.devices.begin(), set.devices.end(),
-                                   [&](const auto& device) { return fits(device->info(), choice); });
+                                   [&](const auto& device) { return is_chosen(device->info(), choice); });
     if (found) continue;
     std::string message = fmt::format("no device fits --device {}", choice);
     message += set.devices.empty() ? "; there is none here" : "; here are:";
@@ -173,9 +168,10 @@ Result<std::vector<Device*>> select_devices(const BackendSet& set, const std::ve
   }
   std::vector<Device*> selected;
   for (const auto& device : set.devices) {
-    const bool chosen = choices.empty() ||
-                        std::any_of(choices.begin(), choices.end(),
-                                    [&](const std::string& choice) { return fits(device->info(), choice); });
+    const bool chosen =
+        choices.empty() || std::any_of(choices.begin(), choices.end(), [&](const std::string& choice) {
+          return is_chosen(device->info(), choice);
+        });
     if (chosen) selected.push_back(device.get());
   }
   if (selected.empty()) return fail(ErrorKind::missing_device, "there is no device here");

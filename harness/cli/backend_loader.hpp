@@ -40,6 +40,9 @@ Result<std::unique_ptr<Backend>> load_faulty_backend(std::string_view name, cons
 /// The backend names that device choices ("vulkan", "cuda:0", "H200") need; empty: all of them.
 std::vector<std::string> backends_for(const std::vector<std::string>& choices);
 
+/// Whether a device is the one chosen: by id, by backend or by a part of its name, without regard to case.
+bool is_chosen(const DeviceInfo& device, const std::string& choice);
+
 /// The devices chosen, in their order here: by id ("vulkan:0"), by backend ("vulkan") or by a part of the
 /// name, without regard to case. No choice: all. A choice that fits none is an error of kind missing_device
 /// that lists what is here and what is absent.

@@ -12,6 +12,10 @@
 namespace parity::cli {
 namespace {
 
+std::string megabytes(std::int64_t bytes) {
+  return fmt::format("{:.3g} MB", static_cast<double>(bytes) / 1e6);
+}
+
 using Kind = BisectReport::Kind;
 using Json = nlohmann::ordered_json;
 constexpr std::size_t most_growth = 8;  ///< kinds of tensor that are shown
@@ -158,8 +162,18 @@ std::string producer_json(const Producer& producer) {
   return json_of(producer).dump();
 }
 
-std::string megabytes(std::int64_t bytes) {
-  return fmt::format("{:.3g} MB", static_cast<double>(bytes) / 1e6);
+std::string cost_text(const BisectCost& cost, const char* runs) {
+  return fmt::format("{} {}, {} up, {} down ({} of it scans), {:.2f} s", cost.runs, runs,
+                     megabytes(cost.bytes_written), megabytes(cost.bytes_read), megabytes(cost.scan_bytes),
+                     cost.seconds);
+}
+
+void add_cost(nlohmann::ordered_json& object, const BisectCost& cost) {
+  object["runs"] = cost.runs;
+  object["bytes_written"] = cost.bytes_written;
+  object["bytes_read"] = cost.bytes_read;
+  object["scan_bytes"] = cost.scan_bytes;
+  object["seconds"] = cost.seconds;
 }
 
 std::string bisect_text(const BisectReport& report, const Bisected& what) {
@@ -185,33 +199,21 @@ std::string bisect_text(const BisectReport& report, const Bisected& what) {
     text += fmt::format("  varies      from run to run: {} results, the first '{}'\n", report.varying.size(),
                         report.varying.front());
   text += growth_text(report);
-  text +=
-      fmt::format("  searched    {} calls x {} steps: {} runs, {} up, {} down ({} of it scans), {:.2f} s\n",
-                  report.calls, report.steps, report.cost.runs, megabytes(report.cost.bytes_written),
-                  megabytes(report.cost.bytes_read), megabytes(report.cost.scan_bytes), report.cost.seconds);
+  text += fmt::format("  searched    {} calls x {} steps: {}\n", report.calls, report.steps,
+                      cost_text(report.cost));
   if (!report.judged_steps.empty())
     text += fmt::format("  judged      every call of step {}\n", fmt::join(report.judged_steps, ", "));
   return text;
 }
 
 std::string bisect_json(const BisectReport& report, const Bisected& what) {
-  Json json{{"case", what.case_text},
-            {"device", what.device.id},
-            {"name", what.device.name},
-            {"driver", what.device.driver},
-            {"path", what.path},
-            {"result", kind_name(report.kind)},
-            {"steps", report.steps},
-            {"calls", report.calls},
-            {"given", report.given},
-            {"passed_on", report.passed_on_count},
-            {"varying", report.varying},
-            {"judged_steps", report.judged_steps},
-            {"runs", report.cost.runs},
-            {"bytes_written", report.cost.bytes_written},
-            {"bytes_read", report.cost.bytes_read},
-            {"scan_bytes", report.cost.scan_bytes},
-            {"seconds", report.cost.seconds}};
+  Json json{{"case", what.case_text},    {"device", what.device.id},
+            {"name", what.device.name},  {"driver", what.device.driver},
+            {"path", what.path},         {"result", kind_name(report.kind)},
+            {"steps", report.steps},     {"calls", report.calls},
+            {"given", report.given},     {"passed_on", report.passed_on_count},
+            {"varying", report.varying}, {"judged_steps", report.judged_steps}};
+  add_cost(json, report.cost);
   if (report.producer) json["producer"] = json_of(*report.producer);
   if (report.before) json["before"] = json_of(*report.before);
   return json.dump() + "\n";

@@ -1,4 +1,5 @@
 #pragma once
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "harness/bisect/trace_bisection.hpp"
@@ -27,6 +28,9 @@ std::string growth_svg(const BisectReport& report, const Bisected& what);
 /// The call that is to blame, a line each: what, where, why, its inputs.
 std::string producer_text(const Producer& producer);
 std::string producer_json(const Producer& producer);
-std::string megabytes(std::int64_t bytes);
+/// "2 runs, 2.48 MB up, ...": what a search cost; `runs`: what a run is called.
+std::string cost_text(const BisectCost& cost, const char* runs = "runs");
+/// The same as fields of a JSON object.
+void add_cost(nlohmann::ordered_json& object, const BisectCost& cost);
 
 }  // namespace parity::cli

@@ -6,8 +6,8 @@
 
 #include "harness/cli/commands.hpp"
 #include "harness/cli/exit_code.hpp"
-#include "harness/cli/gate_records.hpp"
 #include "harness/cli/output.hpp"
+#include "harness/cli/record_files.hpp"
 #include "harness/cli/version.hpp"
 #include "reports/gate/bless.hpp"
 
@@ -32,14 +32,16 @@ std::string git_author() {
 }
 
 int run(const BlessRequest& request) {
-  auto records = gate_records(request.files, request.device);
-  if (!records) return report(records.error());
-  for (const std::string& what : records->missing) complain(what);
-  if (!records->missing.empty()) {
+  auto files = read_record_files(request.files);
+  if (!files) return report(files.error());
+  for (const std::string& what : files->missing) complain(what);
+  if (!files->missing.empty()) {
     complain("records that are not whole are not blessed");
     return harness_failed;
   }
-  auto now = make_baseline(records->records);
+  const auto records = records_of_device(std::move(files->records), request.device);
+  if (!records) return report(records.error());
+  auto now = make_baseline(*records);
   if (!now) return report(now.error());
   const std::string author = request.author.empty() ? git_author() : request.author;
   if (author.empty())
@@ -51,9 +53,8 @@ int run(const BlessRequest& request) {
     if (!read) return report(read.error());
     before = *std::move(read);
   }
-  auto blessed =
-      bless(std::move(before), *now, request.part,
-            {request.reason, author, provenance().started, records->records.front().provenance.commit, 0});
+  auto blessed = bless(std::move(before), *now, request.part,
+                       {request.reason, author, provenance().started, records->front().provenance.commit, 0});
   if (!blessed) return report(blessed.error());
   if (auto written = write_file(request.baseline, to_text(*blessed)); !written)
     return report(written.error());
@@ -75,7 +76,8 @@ void add_bless_command(CLI::App& app, Context& context) {
       ->required()
       ->check([](const std::string& text) { return std::string(text.empty() ? "the reason is empty" : ""); });
   command->add_option("--author", request->author, "Who changes it; without, git's author");
-  command->add_option("-d,--device", request->device, "Take the records of this device only: id or backend");
+  command->add_option("-d,--device", request->device,
+                      "Take the records of this device only: id, backend or a part of its name");
   command->add_option("--case", request->part.case_text, "Bless cases that fit this pattern only (*, ?)");
   command->add_option("--path", request->part.path, "Bless paths that fit this pattern only (*, ?)");
   command->footer(

@@ -5,8 +5,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "harness/base/sanitized.hpp"
 #include "harness/cli/cli_testing.hpp"
-#include "harness/tensor/sanitized.hpp"
 #include "reports/record_log.hpp"
 
 namespace parity {

@@ -6,8 +6,8 @@
 
 #include "harness/cli/commands.hpp"
 #include "harness/cli/exit_code.hpp"
-#include "harness/cli/gate_records.hpp"
 #include "harness/cli/output.hpp"
+#include "harness/cli/record_files.hpp"
 #include "harness/cli/version.hpp"
 #include "reports/gate/gate.hpp"
 #include "reports/gate/gate_text.hpp"
@@ -35,9 +35,11 @@ Result<void> add_step_summary(const std::string& text) {
 }
 
 int run(const GateRequest& request) {
-  auto records = gate_records(request.files, request.device);
+  auto files = read_record_files(request.files);
+  if (!files) return report(files.error());
+  const auto records = records_of_device(std::move(files->records), request.device);
   if (!records) return report(records.error());
-  if (records->records.empty() && records->missing.empty()) {
+  if (records->empty() && files->missing.empty()) {
     complain("there are no records, so nothing was gated");
     return nothing_judged;
   }
@@ -52,13 +54,13 @@ int run(const GateRequest& request) {
   GateOptions options = request.options;
   options.fail_slower = request.fail_slower;
   options.today = provenance().started.substr(0, 10);
-  const auto gated = run_gate(records->records, *baseline, waivers, options);
+  const auto gated = run_gate(*records, *baseline, waivers, options);
   if (!gated) return report(gated.error());
   if (!request.junit.empty())
-    if (auto written = write_file(request.junit, gate_junit(*gated)); !written)
+    if (auto written = write_or_print(request.junit, gate_junit(*gated)); !written)
       return report(written.error());
   if (!request.markdown.empty())
-    if (auto written = write_file(request.markdown, gate_markdown(*gated)); !written)
+    if (auto written = write_or_print(request.markdown, gate_markdown(*gated)); !written)
       return report(written.error());
   if (request.annotations) {
     print(gate_annotations(*gated));
@@ -66,8 +68,8 @@ int run(const GateRequest& request) {
   }
   print(gate_text(*gated));
   // Whatever the records say, they are not all there.
-  for (const std::string& what : records->missing) complain(what);
-  if (!records->missing.empty()) return harness_failed;
+  for (const std::string& what : files->missing) complain(what);
+  if (!files->missing.empty()) return harness_failed;
   return gated->passes() ? passed : contract_failed;
 }
 
@@ -82,7 +84,8 @@ void add_gate_command(CLI::App& app, Context& context) {
   command->add_option("-b,--baseline", request->baseline, "The baseline, as 'parity bless' wrote it")
       ->required();
   command->add_option("-w,--waivers", request->waivers, "Findings accepted for a while (JSON)");
-  command->add_option("-d,--device", request->device, "Take the records of this device only: id or backend");
+  command->add_option("-d,--device", request->device,
+                      "Take the records of this device only: id, backend or a part of its name");
   command->add_option("--junit", request->junit, "Write JUnit XML to this file (-: standard output)");
   command->add_option("--markdown", request->markdown, "Write Markdown to this file (-: standard output)");
   command->add_flag("--github", request->annotations,

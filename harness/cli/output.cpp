@@ -91,6 +91,12 @@ Result<void> write_file(const std::filesystem::path& file, std::string_view text
   return {};
 }
 
+Result<void> write_or_print(const std::string& file, std::string_view text) {
+  if (file != "-") return write_file(file, text);
+  print(text);
+  return {};
+}
+
 std::string shell_quoted(std::string_view word) {
   constexpr std::string_view plain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./@%";

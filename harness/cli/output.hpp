@@ -24,6 +24,8 @@ bool colour_wanted();
 /// Writes a file that appears whole or not at all (temporary file, then rename). A link is followed; what is
 /// no file, a device or a pipe, is written to.
 Result<void> write_file(const std::filesystem::path& file, std::string_view text);
+/// The same, "-" being standard output.
+Result<void> write_or_print(const std::string& file, std::string_view text);
 /// A word as a POSIX shell reads it back: quoted when it has to be.
 std::string shell_quoted(std::string_view word);
 

@@ -5,12 +5,12 @@
 #include "harness/cli/commands.hpp"
 #include "harness/cli/exit_code.hpp"
 #include "harness/cli/output.hpp"
+#include "harness/cli/record_files.hpp"
 #include "harness/cli/run_output.hpp"
 #include "reports/csv.hpp"
 #include "reports/junit.hpp"
 #include "reports/markdown.hpp"
 #include "reports/page.hpp"
-#include "reports/record_log.hpp"
 #include "reports/table.hpp"
 
 namespace parity::cli {
@@ -22,53 +22,33 @@ struct ReportOptions {
   bool each_case = false;
 };
 
-/// A file of records as it stands among all of them.
-struct ReportSource {
-  std::string name;
-  std::size_t first = 0, count = 0;
-  std::vector<std::string> missing;
-};
-
 /// The page: a file, or index.html in a directory.
-Result<void> write_page(const std::string& where, std::span<const ReportSource> sources,
-                        std::span<const Record> records) {
+Result<void> write_page(const std::string& where, const RecordFiles& files) {
   std::vector<PageSource> pages;
-  for (const ReportSource& source : sources)
+  const std::span<const Record> records = files.records;
+  for (const RecordFiles::Source& source : files.sources)
     pages.push_back({source.name, records.subspan(source.first, source.count), source.missing});
   const std::string page = to_html(pages);
-  if (where == "-") return print(page), Result<void>();
-  if (where.ends_with(".html")) return write_file(where, page);
+  if (where == "-" || where.ends_with(".html")) return write_or_print(where, page);
   if (auto made = make_directory(where, "--html"); !made) return made;
   return write_file(std::filesystem::path(where) / "index.html", page);
 }
 
 int run(const ReportOptions& options) {
-  std::vector<Record> records;
-  std::vector<std::string> missing;
-  std::vector<ReportSource> sources;
-  for (const std::string& file : options.files) {
-    auto logged = read_record_log(file);
-    if (!logged) return report(logged.error());
-    if (!logged->note.empty()) complain(logged->note);
-    sources.push_back({file, records.size(), logged->records.size(), logged->missing});
-    for (Record& record : logged->records) records.push_back(std::move(record));
-    missing.insert(missing.end(), logged->missing.begin(), logged->missing.end());
-  }
-  const auto write = [](const std::string& file, const std::string& text) -> Result<void> {
-    if (file != "-") return write_file(file, text);
-    print(text);
-    return {};
-  };
+  const auto files = read_record_files(options.files);
+  if (!files) return report(files.error());
+  const std::vector<Record>& records = files->records;
+  const std::vector<std::string>& missing = files->missing;
   if (!options.junit.empty())
-    if (auto written = write(options.junit, to_junit(records, missing)); !written)
+    if (auto written = write_or_print(options.junit, to_junit(records, missing)); !written)
       return report(written.error());
   if (!options.markdown.empty())
-    if (auto written = write(options.markdown, to_markdown(records, {.missing = missing})); !written)
+    if (auto written = write_or_print(options.markdown, to_markdown(records, {.missing = missing})); !written)
       return report(written.error());
   if (!options.csv.empty())
-    if (auto written = write(options.csv, to_csv(records)); !written) return report(written.error());
+    if (auto written = write_or_print(options.csv, to_csv(records)); !written) return report(written.error());
   if (!options.html.empty())
-    if (auto written = write_page(options.html, sources, records); !written) return report(written.error());
+    if (auto written = write_page(options.html, *files); !written) return report(written.error());
   if (!options.out.empty()) {
     if (auto made = make_directory(options.out); !made) return report(made.error());
     if (auto written = write_summaries(options.out, records, missing); !written)

@@ -37,12 +37,6 @@ std::string_view help_of(Check check);
 using Findings = std::array<bool, check_count>;
 Findings findings_of(const Record& record, const Case& c);
 
-/// Whether the verdict is anything but a pass.
-inline bool is_caught(Verdict verdict) {
-  return verdict == Verdict::fail || verdict == Verdict::suspect || verdict == Verdict::crash ||
-         verdict == Verdict::timeout;
-}
-
 /// Names of the four thresholds in common use (CommonThresholds), in its order.
 inline constexpr std::array<std::string_view, 4> threshold_names = {"cos > 0.999", "NMSE 5e-4",
                                                                     "assert_close", "allclose 1e-2"};

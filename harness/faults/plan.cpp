@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <set>
 
+#include "harness/base/text.hpp"
 #include "harness/tensor/random.hpp"
 
 namespace parity::faults {
@@ -14,12 +14,6 @@ namespace {
 
 /// Seeds of data that no constant was tuned on.
 constexpr std::uint64_t held_out_seeds = 1'000'000;
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return out;
-}
 
 /// Integer parameters that are sizes; others (causal, gradient, group counts) change what is computed.
 bool is_size(std::string_view name) {
@@ -83,7 +77,7 @@ bool fits_device(std::string_view where, const DeviceInfo& device) {
     return std::ranges::any_of(device.facts, [](const DeviceFact& fact) {
       return fact.name == "device_type" && lower(fact.value) == "cpu";
     });
-  return lower(device.name).find(lower(where)) != std::string::npos;
+  return contains_word(device.name, where);
 }
 
 std::string reason_for(std::span<const DeviceReason> reasons, const DeviceInfo& device) {

@@ -158,7 +158,7 @@ TrialResult TrialRunner::run(const Trial& trial, Device* faulty) {
   result.findings = findings_of(record, trial.c);
   result.thresholds = observed.thresholds;
   result.error = observed.error;
-  if (is_caught(record.verdict))
+  if (is_failure(record.verdict))
     result.outcome = Outcome::caught;
   else if (record.verdict == Verdict::unsupported)
     result.outcome = Outcome::unsupported;

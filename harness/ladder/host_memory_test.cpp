@@ -1,5 +1,5 @@
 #include "harness/ladder/host_memory.hpp"
-#include "harness/tensor/sanitized.hpp"
+#include "harness/base/sanitized.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>

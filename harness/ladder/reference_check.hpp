@@ -19,9 +19,11 @@ struct ReferenceCheck {
 ///   mathematics, other places;
 /// - the op against its gradient rule: <J v, w> by central differences and <v, J^T w>, beside the inputs, so
 ///   that no element stands on a kink.
-/// All tolerances are the tracked bounds of fp64. A mistake that is the same in all of these is not seen.
-/// `call.got` is read for its dtype and shape alone. A call of more than `most_operations` multiply-adds is
-/// checked on a sample of its rows and columns, or not at all where it has no independent ones.
+/// Tolerances are the tracked bounds of fp64; central differences have 1e-6 of the terms' magnitudes besides,
+/// a thousand times what a step of 2^-17 leaves of a smooth function, and count only where a smaller step
+/// does not bring them nearer. A mistake that is the same in all of these is not seen. `call.got` is read for
+/// its dtype and shape alone. A call of more than `most_operations` multiply-adds is checked on a sample of
+/// its rows and columns, or not at all where it has no independent ones.
 ReferenceCheck check_reference(const OpTable& ops, const CallResult& call,
                                const Implementation& implementation, double multiply_adds,
                                double most_operations = 1e8);

@@ -8,9 +8,9 @@
 #include <cmath>
 #include <limits>
 
+#include "harness/base/sanitized.hpp"
 #include "harness/numerics/judge_testing.hpp"
 #include "harness/numerics/segment_sums.hpp"
-#include "harness/tensor/sanitized.hpp"
 
 namespace parity {
 namespace {

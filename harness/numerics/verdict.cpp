@@ -43,6 +43,11 @@ std::optional<Verdict> parse_verdict(std::string_view text) {
   return std::nullopt;
 }
 
+bool is_failure(Verdict verdict) {
+  return verdict == Verdict::fail || verdict == Verdict::suspect || verdict == Verdict::drift ||
+         verdict == Verdict::crash || verdict == Verdict::timeout;
+}
+
 Verdict worse(Verdict a, Verdict b) {
   return entry_of(a).gravity >= entry_of(b).gravity ? a : b;
 }

@@ -17,6 +17,9 @@ enum class Verdict : std::uint8_t {
 };
 std::string_view name_of(Verdict verdict);
 std::optional<Verdict> parse_verdict(std::string_view text);
+/// Whether something is wrong with the kernel, the device or the harness: fail, suspect, drift, crash,
+/// timeout.
+bool is_failure(Verdict verdict);
 /// The graver of two: crash, timeout, fail, suspect, drift, untrusted, unsupported, pass.
 Verdict worse(Verdict a, Verdict b);
 

@@ -1,10 +1,10 @@
 #include "reports/gate/bless.hpp"
 
 #include <fmt/core.h>
-#include <fnmatch.h>
 
 #include <map>
 
+#include "harness/base/text.hpp"
 #include "reports/gate/baseline_fields.hpp"
 #include "reports/json_archive.hpp"
 
@@ -28,10 +28,8 @@ Result<Baseline> bless(Baseline before, const Baseline& now, const BlessedPart& 
     return bad_input(fmt::format("the baseline is of '{}' ({}) and the records are of '{}' ({})",
                                  before.device, before.backend, now.device, now.backend));
   const auto fits = [&](const BaselineCase& c) {
-    const auto matches = [](const std::string& pattern, const std::string& text) {
-      return pattern.empty() || ::fnmatch(pattern.c_str(), text.c_str(), 0) == 0;
-    };
-    return matches(part.case_text, c.case_text) && matches(part.path, c.path);
+    return (part.case_text.empty() || fits_pattern(c.case_text, part.case_text)) &&
+           (part.path.empty() || fits_pattern(c.path, part.path));
   };
   const bool everything = part.case_text.empty() && part.path.empty();
   using Place = std::pair<std::string, std::string>;

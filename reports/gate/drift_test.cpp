@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "harness/tensor/sanitized.hpp"
+#include "harness/base/sanitized.hpp"
 #include "reports/gate/gate_testing.hpp"
 
 namespace parity {

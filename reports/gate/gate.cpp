@@ -22,11 +22,6 @@ ResultKey result_of(const BaselineOutput& o) {
                      : ResultKey(o.op, o.path, o.port, o.calls, o.call, o.tensor);
 }
 
-/// Broken for a user: not what unsupported and untrusted are.
-bool is_broken(Verdict verdict) {
-  return verdict == Verdict::fail || verdict == Verdict::suspect || verdict == Verdict::crash ||
-         verdict == Verdict::timeout;
-}
 bool not_judged(Verdict verdict) {
   return verdict == Verdict::unsupported || verdict == Verdict::untrusted;
 }
@@ -86,7 +81,7 @@ class Gate {
       verdicts.insert(name_of(record->verdict));
       if (worse(record->verdict, worst->verdict) != worst->verdict) worst = record;
     }
-    if (is_broken(worst->verdict))
+    if (is_failure(worst->verdict))
       add({verdicts.size() > 1 ? Kind::flaky : Kind::contract, worst->case_text, worst->path, "",
            verdicts.size() > 1 ? fmt::format("{} runs gave {}: {}", records.size(),
                                              fmt::join(verdicts, " and "), worst->reason)

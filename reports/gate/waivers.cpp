@@ -1,14 +1,13 @@
 #include "reports/gate/waivers.hpp"
 
 #include <fmt/core.h>
-#include <fnmatch.h>
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "harness/base/text.hpp"
 #include "reports/text_file.hpp"
 
 namespace parity {
@@ -33,15 +32,9 @@ std::vector<long> version_in(std::string_view text) {
   return parts;
 }
 
-bool matches(const std::string& pattern, std::string_view text) {
-  return pattern.empty() || ::fnmatch(pattern.c_str(), std::string(text).c_str(), 0) == 0;
-}
-
-bool holds(std::string_view text, std::string_view word) {
-  const auto same = [](char a, char b) {
-    return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
-  };
-  return std::search(text.begin(), text.end(), word.begin(), word.end(), same) != text.end() || word.empty();
+/// A pattern that is not there fits everything.
+bool fits_if_any(const std::string& pattern, std::string_view text) {
+  return pattern.empty() || fits_pattern(text, pattern);
 }
 
 /// "2027-03-01".
@@ -64,13 +57,13 @@ bool driver_in_range(std::string_view driver, std::string_view from, std::string
 }
 
 bool Waiver::fits(const DeviceInfo& of) const {
-  return matches(backend, of.backend) && matches(device, of.name) &&
-         (holds(of.name, vendor) || holds(of.driver, vendor)) &&
+  return fits_if_any(backend, of.backend) && fits_if_any(device, of.name) &&
+         (contains_word(of.name, vendor) || contains_word(of.driver, vendor)) &&
          driver_in_range(of.driver, driver_from, driver_below);
 }
 
 bool Waiver::fits(std::string_view kind_name, std::string_view case_of, std::string_view path_of) const {
-  return matches(kind, kind_name) && matches(case_text, case_of) && matches(path, path_of);
+  return fits_if_any(kind, kind_name) && fits_if_any(case_text, case_of) && fits_if_any(path, path_of);
 }
 
 Result<std::vector<Waiver>> parse_waivers(std::string_view text, const std::string& name) {
