@@ -333,6 +333,7 @@ void record_fields(A& a, Fields<Record> auto& s) {
   a("path", s.path);
   a("verdict", s.verdict);
   a("reason", s.reason);
+  a.sparse("notes", s.notes);
   a("repro", s.repro);
   a("outputs", s.outputs);
   a("guard_damage", s.guard_damage);

@@ -46,6 +46,15 @@ class SampledRun {
     EXPECT_TRUE(records) << (records ? "" : records.error().message);
     return records ? records->front() : OutputRecord{};
   }
+  /// The path as if its products were of two bits: its contract then allows anything.
+  void allow_anything() {
+    loose_ = *assignment_.implementations.front();
+    loose_.knowledge = OrderKnowledge::unknown;
+    loose_.replays.clear();
+    loose_.contract.precision.multiply.precision = 2;
+    loose_.contract.multiply_rounding = Rounding::toward_zero;
+    assignment_.implementations.front() = &loose_;
+  }
   /// A row that is compared only when the check points at it.
   std::int64_t unsampled_row() {
     const auto sampled = choose_indices(result().shape()[result().shape().size() - 2], sampled_rows, 1);
@@ -63,6 +72,7 @@ class SampledRun {
   Program program_;
   bool exact_ = false;
   Assignment assignment_;
+  Implementation loose_;
   std::map<TensorId, Tensor> inputs_, results_;
 };
 
@@ -81,6 +91,28 @@ TEST(SampledJudge, HealthyProductsPass) {
     EXPECT_TRUE(record.sampled->refused.empty());
     EXPECT_LT(record.judgement.statistics.elements, run.result().elements());
   }
+}
+
+TEST(SampledJudge, ItsPowerIsMeasuredInComparedRowsAndInOneThatIsNot) {
+  for (const char* text : {"gemm m=200 n=300 k=64 in=f32", "gemm m=200 n=300 k=64 in=f16 out=f16",
+                           "gemm m=200 n=600 k=64 in=f16 fill=integer"}) {
+    SampledRun run(text);
+    const Power power = run.judged().power;
+    EXPECT_TRUE(power.missed.empty()) << text << ": " << power.missed.front();
+    for (const char* mutant :
+         {"zeroed", "x 2", "x 1.01", "row dropped", "last 16 of 64 k dropped",
+          "a row that is not compared dropped", "last 16 of 64 k dropped in a row that is not compared"})
+      EXPECT_NE(std::ranges::find(power.seen, mutant), power.seen.end()) << text << ": " << mutant;
+  }
+}
+
+TEST(SampledJudge, AContractThatAllowsAnythingIsUntrusted) {
+  SampledRun run("gemm m=200 n=300 k=64 in=f32");
+  run.allow_anything();
+  const OutputRecord record = run.judged();
+  ASSERT_EQ(record.judgement.verdict, Verdict::untrusted);
+  EXPECT_NE(record.judgement.reasons.front().find("a row that is not compared"), std::string::npos)
+      << record.judgement.reasons.front();
 }
 
 TEST(SampledJudge, AnErrorOutsideTheSampleIsFoundAndLocated) {

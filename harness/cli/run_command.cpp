@@ -58,6 +58,7 @@ RunMark mark_of(const RunRequest& request, const RunPlan& plan) {
 std::string details(const Record& record) {
   std::string text = record.path + ": " + record.case_text + "\n";
   for (const OutputRecord& output : record.outputs) text += statistics_text(output);
+  for (const std::string& note : record.notes) text += "  note: " + note + "\n";
   for (const std::string& line : order_lines(record.order)) text += "  " + line + "\n";
   return text + "\n";
 }

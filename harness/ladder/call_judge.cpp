@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <chrono>
 
-#include "harness/ladder/power.hpp"
-
 namespace parity {
 
 Contract derive_contract(const ArithmeticModel& model, DType store, bool exact) {
@@ -122,7 +120,13 @@ Result<std::vector<OutputRecord>> judge_call(const FinishedCall& call, Confirmat
     add_pictures(record.judgement, got, (*want)[output], record.contract);
     if (call.on_output != nullptr && *call.on_output) (*call.on_output)(record, got, (*want)[output]);
     if (call.power && record.judgement.verdict == Verdict::pass) {
-      record.power = measure_power(result, (*want)[output], record.contract, replayed);
+      std::vector<MissedMutant> missed;
+      record.power = measure_power(result, (*want)[output], record.contract, replayed,
+                                   call.missed == nullptr ? nullptr : &missed);
+      for (MissedMutant& mutant : missed) {
+        mutant.tensor = op_call.outputs[output];
+        call.missed->push_back(std::move(mutant));
+      }
       if (call.program->calls.size() == 1) distrust_powerless(record.power, record.judgement);
     }
     records.push_back(std::move(record));

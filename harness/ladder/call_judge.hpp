@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "harness/ladder/confirmation.hpp"
+#include "harness/ladder/power.hpp"
 #include "harness/ladder/record.hpp"
 #include "harness/ladder/replay.hpp"
 
@@ -25,7 +26,8 @@ struct FinishedCall {
   std::uint64_t seed = 1;
   double replay_operations = most_replay_operations;  ///< replay all elements up to here, else a sample
   const ObserveOutput* on_output = nullptr;
-  double* reference_seconds = nullptr;  ///< if given, the time of the tracked reference is added
+  double* reference_seconds = nullptr;          ///< if given, the time of the tracked reference is added
+  std::vector<MissedMutant>* missed = nullptr;  ///< receives the mutants that would pass
 };
 
 // What judging a part of a result shares with judging all of it (sampled_judge.hpp).

@@ -113,7 +113,7 @@ class Values {
 Result<ProgramEvaluation> evaluate_program(const OpTable& ops, const Program& program,
                                            const std::map<TensorId, Tensor>& inputs,
                                            const std::map<TensorId, Value>& carried,
-                                           const MakeArithmetic& make) {
+                                           const MakeArithmetic& make, const ReplacedValues& replaced) {
   using Clock = std::chrono::steady_clock;
   ProgramEvaluation evaluation;
   Values values(program, evaluation.values);
@@ -154,8 +154,12 @@ Result<ProgramEvaluation> evaluate_program(const OpTable& ops, const Program& pr
     auto results = op->evaluate(linked, call.attributes, ports);
     if (!results) return tl::unexpected(results.error());
     evaluation.call_seconds.push_back(std::chrono::duration<double>(Clock::now() - start).count());
-    for (std::size_t i = 0; i < call.outputs.size(); ++i)
-      values.put(call.outputs[i], (*arithmetic)->store((*results)[i], program.spec(call.outputs[i]).dtype));
+    for (std::size_t i = 0; i < call.outputs.size(); ++i) {
+      const TensorId id = call.outputs[i];
+      const auto instead = replaced.find(id);
+      values.put(id, instead != replaced.end() ? instead->second
+                                               : (*arithmetic)->store((*results)[i], program.spec(id).dtype));
+    }
   }
   // Results that were only written in parts.
   for (std::size_t i = 0; i < program.tensors.size(); ++i)
@@ -166,10 +170,11 @@ Result<ProgramEvaluation> evaluate_program(const OpTable& ops, const Program& pr
 
 Result<ProgramEvaluation> evaluate_exactly(const OpTable& ops, const Program& program,
                                            const std::map<TensorId, Tensor>& inputs,
-                                           const std::map<TensorId, Value>& carried) {
+                                           const std::map<TensorId, Value>& carried,
+                                           const ReplacedValues& replaced) {
   return evaluate_program(
       ops, program, inputs, carried,
-      [](std::size_t) -> Result<std::unique_ptr<Arithmetic>> { return make_exact_arithmetic(); });
+      [](std::size_t) -> Result<std::unique_ptr<Arithmetic>> { return make_exact_arithmetic(); }, replaced);
 }
 
 std::map<TensorId, Value> carried_values(const Program& program, const ProgramEvaluation& evaluation) {

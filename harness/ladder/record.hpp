@@ -109,7 +109,8 @@ struct Record {
   int rung = 0;
   DeviceInfo device;
   Verdict verdict = Verdict::pass;
-  std::string reason;  ///< of anything but a pass: one sentence
+  std::string reason;              ///< of anything but a pass: one sentence
+  std::vector<std::string> notes;  ///< what a pass does not prove: results that would not show a fault
   std::vector<OutputRecord> outputs;
   std::vector<GuardDamage> guard_damage;
   std::map<std::string, std::string> input_hashes;  ///< tensor name -> content hash, hex

@@ -13,6 +13,7 @@
 #include "harness/ladder/host_memory.hpp"
 #include "harness/ladder/order_experiments.hpp"
 #include "harness/ladder/power.hpp"
+#include "harness/ladder/program_power.hpp"
 #include "harness/ladder/reference_check.hpp"
 #include "harness/ladder/run_summary.hpp"
 #include "harness/ladder/trivial_result.hpp"
@@ -165,7 +166,8 @@ Result<Runner::Prepared> Runner::prepare(const Case& c, const std::string& path)
 Result<std::vector<OutputRecord>> Runner::judge_calls(const Prepared& prepared, const Case& c,
                                                       Execution& execution, const RunResult& run,
                                                       std::vector<Value>* first_reference,
-                                                      double* reference_seconds) {
+                                                      double* reference_seconds,
+                                                      std::vector<MissedMutant>* missed) {
   const auto held = execution.inputs();
   if (!held) return tl::unexpected(held.error());
   const std::map<TensorId, Tensor>& inputs = **held;
@@ -183,6 +185,7 @@ Result<std::vector<OutputRecord>> Runner::judge_calls(const Prepared& prepared, 
       call.replay_operations = std::min(call.replay_operations, sampled_replay_operations);
     call.on_output = &options_.on_output;
     call.reference_seconds = reference_seconds;
+    call.missed = missed;
     auto judged = prepared.sampled ? judge_call_sampled(call, confirmations_)
                                    : judge_call(call, confirmations_, first_reference);
     if (!judged) return tl::unexpected(judged.error());
@@ -202,7 +205,7 @@ Result<std::vector<OutputRecord>> Runner::judge_repeat(const Prepared& prepared,
   if (same_bits(first, repeat)) return std::vector<OutputRecord>{};
   RunResult whole = repeat;
   if (auto ok = execution.complete(whole); !ok) return tl::unexpected(ok.error());
-  auto outputs = judge_calls(prepared, c, execution, whole, nullptr, nullptr);
+  auto outputs = judge_calls(prepared, c, execution, whole, nullptr, nullptr, nullptr);
   if (!outputs) return outputs;
   std::erase_if(*outputs, [](const OutputRecord& o) { return o.judgement.verdict == Verdict::pass; });
   for (OutputRecord& output : *outputs)
@@ -214,9 +217,12 @@ Result<std::vector<OutputRecord>> Runner::judge_repeat(const Prepared& prepared,
 Result<void> Runner::judge_step(const Prepared& prepared, const Case& c, Progress& progress,
                                 std::int64_t step, Record& record) {
   const RunResult& run = step == 0 ? progress.runs.front() : progress.last;
+  // What a call proves it proves once: the steps after the first make the same calls.
+  const bool ask_power = step == 0 && prepared.composite();
+  std::vector<MissedMutant> missed;
   auto outputs =
       judge_calls(prepared, c, progress.execution, run, step == 0 ? &progress.first_reference : nullptr,
-                  step == 0 ? &record.reference_seconds : nullptr);
+                  step == 0 ? &record.reference_seconds : nullptr, ask_power ? &missed : nullptr);
   if (!outputs) return tl::unexpected(outputs.error());
   if (step == 0) std::ranges::move(progress.repeats_not_passing, std::back_inserter(*outputs));
   for (const OutputRecord& output : *outputs) {
@@ -225,11 +231,10 @@ Result<void> Runner::judge_step(const Prepared& prepared, const Case& c, Progres
     settle(record, judgement.verdict,
            prepared.composite() ? fmt::format("{} -> {}: {}", output.op, output.tensor, reason) : reason);
   }
-  const std::string powerless = prepared.composite() ? why_powerless(*outputs) : std::string();
-  fold(*std::move(outputs), record.outputs);
-  if (!prepared.composite()) return {};
-  if (!powerless.empty()) settle(record, Verdict::untrusted, powerless);
-
+  if (!prepared.composite()) {
+    fold(*std::move(outputs), record.outputs);
+    return {};
+  }
   const auto held = progress.execution.inputs();
   if (!held) return tl::unexpected(held.error());
   const std::map<TensorId, Tensor>& inputs = **held;
@@ -239,6 +244,14 @@ Result<void> Runner::judge_step(const Prepared& prepared, const Case& c, Progres
     if (!evaluated) return tl::unexpected(evaluated.error());
     tracked = *std::move(evaluated);
   }
+  if (ask_power) {
+    auto power = measure_program_power(ops_, prepared.program, inputs, *outputs, missed, *progress.exact,
+                                       tracked ? &*tracked : nullptr);
+    if (!power) return tl::unexpected(power.error());
+    std::ranges::move(power->notes, std::back_inserter(record.notes));
+    if (!power->untrusted.empty()) settle(record, Verdict::untrusted, power->untrusted);
+  }
+  fold(*std::move(outputs), record.outputs);
   auto drifts = measure_drift(prepared.program, run.tensors, *progress.exact, tracked ? &*tracked : nullptr);
   for (DriftRecord& drift : drifts) {
     drift.step = step;

@@ -51,7 +51,7 @@ class Runner {
   Result<void> run_steps(const Prepared& prepared, const Case& c, Record& record);
   Result<std::vector<OutputRecord>> judge_calls(const Prepared& prepared, const Case& c, Execution& execution,
                                                 const RunResult& run, std::vector<Value>* first_reference,
-                                                double* reference_seconds);
+                                                double* reference_seconds, std::vector<MissedMutant>* missed);
   Result<std::vector<OutputRecord>> judge_repeat(const Prepared& prepared, const Case& c,
                                                  Execution& execution, const RunResult& first,
                                                  RunResult& repeat, int number);

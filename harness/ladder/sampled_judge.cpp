@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "harness/ladder/power.hpp"
 #include "harness/ladder/product_op.hpp"
 #include "harness/numerics/freivalds.hpp"
 #include "harness/numerics/value_access.hpp"
@@ -40,6 +41,12 @@ void merge(FreivaldsReport& into, const FreivaldsReport& from, bool first) {
   into.certain_error = std::max(into.certain_error, from.certain_error);
 }
 
+FreivaldsSettings settings_for(std::uint64_t seed, std::int64_t batch) {
+  FreivaldsSettings settings;
+  settings.seed = seed + static_cast<std::uint64_t>(batch);
+  return settings;
+}
+
 Result<Checks> run_checks(const ProductOp& op, const CallResult& result, const ArithmeticModel& model,
                           const Contract& contract, std::uint64_t seed) {
   Checks checks;
@@ -47,8 +54,7 @@ Result<Checks> run_checks(const ProductOp& op, const CallResult& result, const A
   for (std::int64_t batch = 0; batch < batches; ++batch) {
     const ProductForm form = op.product_form(*result.attributes, result.inputs, batch);
     const StoredMatrix got = stored_matrix(*result.got, batch, false);
-    FreivaldsSettings settings;
-    settings.seed = seed + static_cast<std::uint64_t>(batch);
+    FreivaldsSettings settings = settings_for(seed, batch);
     auto rows = freivalds_rows(form, got, model, contract, settings);
     settings.segments = 1;  // columns only serve to find the place
     auto columns = rows ? freivalds_rows(form.transposed(), got.transposed(), model, contract, settings)
@@ -195,6 +201,76 @@ SampledCheck summary_of(const Checks& checks, std::int64_t rows, std::int64_t of
   return out;
 }
 
+/// Mutants of the compared rows, by the element contract; then one row that nobody compares, dropped and
+/// without its last terms, by what it moves the residuals of Freivalds' check by.
+Result<Power> measure_sampled_power(const Subject& subject, const Part& compared, ReplayResult replay,
+                                    const Checks& checks, std::uint64_t seed) {
+  const CallResult& result = subject.result;
+  const Shape& shape = result.got->shape();
+  const std::int64_t height = dimension(shape, 1), width = dimension(shape, 0);
+  const auto restricted = [&](const Part& part, std::vector<Tensor>& held) -> Result<CallResult> {
+    auto cut = result.op->restrict_to(*result.attributes, result.inputs, part.rows, part.cols);
+    if (!cut) return fail(ErrorKind::internal, "a product without independent rows and columns");
+    held = *std::move(cut);
+    CallResult call = result;
+    for (std::size_t i = 0; i < call.inputs.size(); ++i)
+      if (call.inputs[i] != nullptr) call.inputs[i] = &held[i];
+    return call;
+  };
+
+  const Part part{compared.rows, choose_indices(width, panel_columns, seed)};
+  std::vector<Tensor> held;
+  auto call = restricted(part, held);
+  if (!call) return tl::unexpected(call.error());
+  auto got = part_of(*result.got, part);
+  if (!got) return tl::unexpected(got.error());
+  const auto want = reference_of(result, subject.tracked, part);
+  if (!want) return tl::unexpected(want.error());
+  call->got = &*got;
+  // Where a sample has the bits of a confirmed order, a mutant of the whole result changes the sample.
+  if (replay.confirmed && replay.all_equal()) replay.compared = replay.equal = want->size();
+  Power power = measure_power(*call, *want, subject.contract, replay);
+
+  std::int64_t row = height / 2;
+  const auto is_compared = [&](std::int64_t r) { return std::ranges::binary_search(compared.rows, r); };
+  while (row < height && is_compared(row)) ++row;
+  if (row == height) return power;
+  std::vector<double> changes(static_cast<std::size_t>(width));
+  const auto note = [&](std::string name) {
+    if (std::ranges::all_of(changes, [](double x) { return x == 0; }))
+      return power.void_mutants.push_back(std::move(name));
+    const double certain =
+        checks.rows.integers ? 0 : checks.rows.row_certain.at(static_cast<std::size_t>(row));
+    const bool seen = freivalds_shift(changes, settings_for(seed, 0)) > certain;
+    (seen ? power.seen : power.missed).push_back(std::move(name));
+  };
+  for (std::int64_t j = 0; j < width; ++j) {
+    const double value = result.got->value(row * width + j);
+    changes[static_cast<std::size_t>(j)] = std::isfinite(value) ? -value : 0;
+  }
+  note("a row that is not compared dropped");
+
+  const Part line{{row}, choose_indices(width, panel_columns, seed)};
+  auto whole = restricted(line, held);
+  if (!whole) return tl::unexpected(whole.error());
+  const auto exact = make_exact_arithmetic();
+  for (const LostTail& lost : lost_tails(*whole)) {
+    const auto cut = without_last_units(*whole->inputs[lost.axis.port], lost.axis, lost.count);
+    if (!cut) return tl::unexpected(cut.error());
+    PortTensors ports = whole->inputs;
+    const auto before = whole->op->evaluate(*exact, *whole->attributes, ports);
+    ports[lost.axis.port] = &*cut;
+    const auto after = whole->op->evaluate(*exact, *whole->attributes, ports);
+    if (!before) return tl::unexpected(before.error());
+    if (!after) return tl::unexpected(after.error());
+    std::ranges::fill(changes, 0.0);
+    for (std::size_t j = 0; j < line.cols.size(); ++j)
+      changes[static_cast<std::size_t>(line.cols[j])] = after->front().v[j] - before->front().v[j];
+    note(fmt::format("{} in a row that is not compared", lost.name));
+  }
+  return power;
+}
+
 /// What the check says beyond the compared elements.
 void conclude(const Checks& checks, std::size_t compared_rows, Judgement& judgement) {
   const auto add = [&](Verdict verdict, std::string reason) {
@@ -307,6 +383,12 @@ Result<std::vector<OutputRecord>> judge_call_sampled(const FinishedCall& call, C
   }
   record.judgement = *std::move(judged);
   conclude(*checks, pointed.size(), record.judgement);
+  if (call.power && record.judgement.verdict == Verdict::pass && got.elements() > 0) {
+    auto power = measure_sampled_power(subject, sample, record.judgement.replay, *checks, call.seed);
+    if (!power) return tl::unexpected(power.error());
+    record.power = *std::move(power);
+    distrust_powerless(record.power, record.judgement);
+  }
   record.sampled = summary_of(*checks, static_cast<std::int64_t>(sample.rows.size()), height);
   std::vector<OutputRecord> records;
   records.push_back(std::move(record));

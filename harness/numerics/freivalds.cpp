@@ -203,6 +203,8 @@ Result<void> check_reals(Task& task, const ResidualBound& bound) {
     const ResidualSpread spread = bound.of(sums, factor);
     const double threshold = bound.threshold(spread, residuals);
     certain += 2 * threshold;
+    if (s == 0) report.row_certain.push_back(0);
+    report.row_certain.back() = std::max(report.row_certain.back(), 2 * threshold);
     report.certain_error = std::max(report.certain_error, 2 * threshold);
     bounds += bound.element_bound(spread, sums, task.result.rows * task.result.cols);
     if (std::ranges::binary_search(got.odd_rows, static_cast<std::int64_t>(cell) / segments)) continue;
@@ -228,6 +230,12 @@ Result<void> check_reals(Task& task, const ResidualBound& bound) {
   return {};
 }
 
+Segments segments_of(std::int64_t columns, const FreivaldsSettings& settings) {
+  const std::int64_t cols = std::max<std::int64_t>(columns, 1);
+  const std::int64_t asked = settings.segments > 0 ? settings.segments : default_segments(cols);
+  return {columns, (cols + asked - 1) / asked};
+}
+
 }  // namespace
 
 std::int64_t default_segments(std::int64_t cols) {
@@ -238,9 +246,7 @@ Result<FreivaldsReport> freivalds_rows(const ProductForm& form, const StoredMatr
                                        const ArithmeticModel& model, const Contract& contract,
                                        const FreivaldsSettings& settings) {
   if (auto ok = check_sizes(form, result); !ok) return tl::unexpected(ok.error());
-  const std::int64_t cols = std::max<std::int64_t>(result.cols, 1);
-  const std::int64_t asked = settings.segments > 0 ? settings.segments : default_segments(cols);
-  Task task{form, result, {result.cols, (cols + asked - 1) / asked}, {}, {}, {}};
+  Task task{form, result, segments_of(result.cols, settings), {}, {}, {}};
   task.signs = random_signs(result.cols, std::max(settings.vectors, 1), settings.seed);
   task.checks = {contract.store, contract.store_rounds, 1};
   task.report.vectors = task.signs.vectors;
@@ -257,6 +263,21 @@ Result<FreivaldsReport> freivalds_rows(const ProductForm& form, const StoredMatr
   if (!bound) return tl::unexpected(bound.error());
   if (auto ok = check_reals(task, *bound); !ok) return tl::unexpected(ok.error());
   return std::move(task.report);
+}
+
+double freivalds_shift(std::span<const double> changes, const FreivaldsSettings& settings) {
+  const auto cols = static_cast<std::int64_t>(changes.size());
+  const Segments segments = segments_of(cols, settings);
+  const RandomSigns signs = random_signs(cols, std::max(settings.vectors, 1), settings.seed);
+  double largest = 0;
+  for (std::int64_t s = 0; s < segments.count(); ++s)
+    for (int v = 0; v < signs.vectors; ++v) {
+      double sum = 0;
+      for (std::int64_t j = segments.begin(s); j < segments.begin(s) + segments.size(s); ++j)
+        sum += signs[v][j] * changes[static_cast<std::size_t>(j)];
+      largest = std::max(largest, std::fabs(sum));
+    }
+  return largest;
 }
 
 }  // namespace parity

@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -42,7 +43,8 @@ struct FreivaldsReport {
   /// Smallest error of one element that is certain to be seen: in the worst segment, and on average. Twice
   /// the threshold, for the healthy rest may hide as much as the threshold; integers: one unit of D's grid.
   double certain_error = 0, typical_certain_error = 0;
-  double element_bound = 0;  ///< what the element contract allows an element of an average row
+  std::vector<double> row_certain;  ///< of each row, in its worst segment; empty: integers
+  double element_bound = 0;         ///< what the element contract allows an element of an average row
 };
 inline constexpr std::size_t freivalds_findings = 64;
 
@@ -56,5 +58,10 @@ inline constexpr std::size_t freivalds_findings = 64;
 Result<FreivaldsReport> freivalds_rows(const ProductForm& form, const StoredMatrix& result,
                                        const ArithmeticModel& model, const Contract& contract,
                                        const FreivaldsSettings& settings);
+
+/// What a row of D that changes by `changes`, one a column, moves its residuals by: the largest over segments
+/// and vectors of freivalds_rows with the same settings. More than the row's FreivaldsReport::row_certain is
+/// seen for certain; of integers, anything.
+double freivalds_shift(std::span<const double> changes, const FreivaldsSettings& settings);
 
 }  // namespace parity

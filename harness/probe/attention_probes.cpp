@@ -120,16 +120,18 @@ Result<ProbedReduction> value_reduction(Device& device, const Implementation& im
   return reduction;
 }
 
-/// The largest score is 0; V is 1 for its key alone: o = 1 / (sum of the weights). A probe is a batch entry.
+/// The largest score is 0; V is 1 for its key alone: o = 1 / (sum of the weights). A probe is a column of K
+/// and V, and the query that has a 1 there: a batch entry costs seq^2 dim, so that it asks as many as it has
+/// columns.
 Result<ProbedReduction> weight_reduction(Device& device, const Implementation& implementation,
                                          const ProbeSize& size) {
-  constexpr std::int64_t dim = 16;
-  const AttentionSize layout{std::clamp<std::int64_t>(size.rows * 64 / (size.terms * size.terms), 8, 64),
-                             size.terms, dim, 1};
+  const std::int64_t dim = 16, asked = std::min(dim, size.terms);
+  const AttentionSize layout{std::max<std::int64_t>(size.rows / asked, 1), size.terms, dim, 1};
   auto loaded = load_attention(device, implementation, layout);
   if (!loaded) return tl::unexpected(loaded.error());
   auto runner = std::make_shared<CallRunner>(*std::move(loaded));
-  for (std::int64_t row = 0; row < layout.batch * layout.seq; ++row) runner->input(0).set_value(row * dim, 1);
+  for (std::int64_t row = 0; row < layout.batch * layout.seq; ++row)
+    runner->input(0).set_value(row * dim + row % layout.seq % asked, 1);
   ProbedReduction reduction;
   reduction.name = "sum over the keys of the weights";
   reduction.terms = size.terms;
@@ -140,23 +142,26 @@ Result<ProbedReduction> weight_reduction(Device& device, const Implementation& i
       std::ldexp(half, -3 - static_cast<int>(std::bit_width(static_cast<std::uint64_t>(size.terms))));
   reduction.thresholds = [=](std::span<const ThresholdProbe> probes) -> Result<std::vector<int>> {
     std::vector<int> answers;
-    const auto entries = static_cast<std::size_t>(layout.batch);
-    for (std::size_t first = 0; first < probes.size(); first += entries) {
-      const std::size_t count = std::min(entries, probes.size() - first);
-      for (std::size_t e = 0; e < entries; ++e) {
-        const ThresholdProbe& probe = probes[first + std::min(e, count - 1)];
+    const auto places = static_cast<std::size_t>(layout.batch * asked);
+    for (std::size_t first = 0; first < probes.size(); first += places) {
+      const std::size_t count = std::min(places, probes.size() - first);
+      for (std::size_t p = 0; p < places; ++p) {
+        const ThresholdProbe& probe = probes[first + std::min(p, count - 1)];
+        const auto place = static_cast<std::int64_t>(p);
+        const double near = half - (static_cast<double>(probe.threshold) + 0.5) * small;
         for (std::int64_t key = 0; key < layout.seq; ++key) {
-          const double near = half - (static_cast<double>(probe.threshold) + 0.5) * small;
           const double weight = key == probe.large ? 1 : key == probe.near ? near : small;
-          const std::int64_t row = static_cast<std::int64_t>(e) * layout.seq + key;
-          runner->input(1).set_value(row * dim, std::log(weight));
-          runner->input(2).set_value(row * dim, key == probe.large ? 1 : 0);
+          const std::int64_t at = (place / asked * layout.seq + key) * dim + place % asked;
+          runner->input(1).set_value(at, std::log(weight));
+          runner->input(2).set_value(at, key == probe.large ? 1 : 0);
         }
       }
       const auto outputs = runner->run();
       if (!outputs) return tl::unexpected(outputs.error());
-      for (std::size_t e = 0; e < count; ++e) {
-        const double o = outputs->front().value(static_cast<std::int64_t>(e) * layout.seq * dim);
+      for (std::size_t p = 0; p < count; ++p) {
+        const auto place = static_cast<std::int64_t>(p);
+        const std::int64_t query = place / asked * layout.seq + place % asked;
+        const double o = outputs->front().value(query * dim + place % asked);
         // One spacing more in the sum is two less in the quotient.
         answers.push_back(o == 1 ? 0 : o < 1 && o > 1 - 8 * half ? 1 : -1);
       }
