@@ -98,6 +98,8 @@ std::string failure_text(const Record& record, std::size_t elements) {
   for (const GuardDamage& damage : record.guard_damage)
     text += fmt::format("  written outside {}: {} bytes, the first at byte {} of the tensor\n", damage.tensor,
                         damage.bytes, damage.byte_offset);
+  if (!record.last_words.empty()) text += "  the last lines of its worker:\n";
+  for (const std::string& line : record.last_words) text += "    " + line + "\n";
   if (!record.repro.empty()) text += "  again: " + record.repro + "\n";
   return text;
 }

@@ -335,6 +335,7 @@ void record_fields(A& a, Fields<Record> auto& s) {
   a("reason", s.reason);
   a.sparse("notes", s.notes);
   a("repro", s.repro);
+  a.sparse("last_words", s.last_words);
   a("outputs", s.outputs);
   a("guard_damage", s.guard_damage);
   a("input_hashes", s.input_hashes);
@@ -346,6 +347,7 @@ void record_fields(A& a, Fields<Record> auto& s) {
   a("host_seconds", s.host_seconds);
   a("judge_seconds", s.judge_seconds);
   a.sparse("reference_seconds", s.reference_seconds);
+  a.sparse("case_seconds", s.case_seconds);
   a("flops", s.flops);
   a("bytes", s.bytes);
   a("provenance", s.provenance);

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -30,7 +31,8 @@ class Reading {
       if (!mark) return tl::unexpected(mark.error());
       finish();
       planned_ = mark->cases;
-      plan_ = mark->plan;
+      plan_ = identity_of(*mark);
+      begin(*std::move(mark));
       return {};
     }
     if (is_end_mark(line)) {
@@ -47,6 +49,7 @@ class Reading {
       record->device.facts = known;
     else
       known = record->device.facts;
+    if (run_) logged_.runs[*run_].records.push_back(logged_.records.size());
     logged_.records.push_back(std::move(*record));
     ++recorded_;
     return {};
@@ -66,6 +69,22 @@ class Reading {
     std::string plan, sentence;
   };
 
+  /// A run begins, or the last one of its plan goes on.
+  void begin(RunMark mark) {
+    auto& runs = logged_.runs;
+    const auto goes_on = [&](const LoggedRun& run) { return identity_of(run.mark) == plan_; };
+    const auto last = mark.resumes ? std::find_if(runs.rbegin(), runs.rend(), goes_on) : runs.rend();
+    if (last == runs.rend()) {
+      runs.push_back({std::move(mark), {}, false});
+      run_ = runs.size() - 1;
+    } else {
+      run_ = static_cast<std::size_t>(runs.rend() - last) - 1;
+      recorded_ = static_cast<std::int64_t>(runs[*run_].records.size());
+      // What it lacked is counted with what it lacks now.
+      std::erase_if(gaps_, [&](const Gap& gap) { return gap.plan == plan_; });
+    }
+  }
+
   /// The run so far is over: notes what it lacks, or that an earlier one of its plan lacks nothing any more.
   void finish() {
     const bool interrupted = planned_ && !(end_ && end_->complete);
@@ -79,6 +98,8 @@ class Reading {
       gaps_.push_back({plan_, name_ + ": the last record is torn; the run was interrupted"});
     else if (planned_ && !plan_.empty())
       std::erase_if(gaps_, [&](const Gap& gap) { return gap.plan == plan_; });
+    if (run_) logged_.runs[*run_].complete = !interrupted && !lines_gone;
+    run_.reset();
     planned_.reset();
     end_.reset();
     plan_.clear();
@@ -90,6 +111,7 @@ class Reading {
   LoggedRecords& logged_;
   std::map<std::string, std::vector<DeviceFact>> facts_;
   std::vector<Gap> gaps_;
+  std::optional<std::size_t> run_;  ///< the run being read, in logged_.runs
   std::optional<std::int64_t> planned_;
   std::string plan_;
   std::optional<EndMark> end_;
@@ -99,7 +121,7 @@ class Reading {
 
 }  // namespace
 
-Result<RecordLog> RecordLog::open(const std::filesystem::path& file, Mode mode) {
+Result<RecordLog> RecordLog::open(const std::filesystem::path& file, Mode mode, LoggedRecords* earlier) {
   const int descriptor = ::open(file.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   if (descriptor < 0) return file_error(file, "cannot be opened for writing", errno);
   RecordLog log(file, descriptor);
@@ -121,7 +143,11 @@ Result<RecordLog> RecordLog::open(const std::filesystem::path& file, Mode mode) 
   if (!logged) return tl::unexpected(logged.error());
   if (whole < text->size() && ::ftruncate(descriptor, static_cast<off_t>(whole)) != 0)
     return file_error(file, "the torn last line cannot be cut off", errno);
+  if (whole < text->size())
+    logged->note = fmt::format("{}: the last line was torn (a run was killed while it wrote) and is cut off",
+                               file.string());
   for (const Record& record : logged->records) log.described_.insert(identity(record.device));
+  if (earlier) *earlier = *std::move(logged);
   return log;
 }
 
@@ -164,8 +190,8 @@ Result<void> RecordLog::write_line(std::string line) {
   return {};
 }
 
-Result<void> RecordLog::begin(const RunMark& mark) {
-  recorded_ = 0;
+Result<void> RecordLog::begin(const RunMark& mark, std::int64_t recorded) {
+  recorded_ = recorded;
   return write_line(to_json_line(mark));
 }
 

@@ -27,6 +27,8 @@ TEST(RecordSchema, RecordsFit) {
   composite.trajectories = {{"loss", {2, HUGE_VAL}, {2, 1}}};
   composite.call_times = {{"gemm", "tiled_f32", 2, 0.5, 1}};
   composite.provenance.profile = "one";
+  composite.case_seconds = 0.5;
+  composite.last_words = {"driver: lost"};
   EXPECT_EQ(schema_problems(schema, written(composite)), std::vector<std::string>());
 }
 

@@ -14,6 +14,8 @@ using Json = nlohmann::ordered_json;
 constexpr std::string_view plan_begins = R"({"plan":)";
 constexpr std::string_view end_begins = R"({"end":)";
 
+constexpr std::int64_t most_shards = 1000000;
+
 std::string line_of(const char* name, const Json& fields) {
   return Json{{name, fields}}.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
@@ -42,14 +44,22 @@ Result<std::int64_t> count_in(const Json& fields, const char* name) {
 }  // namespace
 
 std::string to_json_line(const RunMark& mark) {
-  return line_of("plan", {{"cases", mark.cases},
-                          {"suite", mark.suite},
-                          {"filter", mark.filter},
-                          {"path", mark.path},
-                          {"plan", mark.plan},
-                          {"commit", mark.commit},
-                          {"version", mark.version},
-                          {"started", mark.started}});
+  Json fields{{"cases", mark.cases},     {"suite", mark.suite},    {"filter", mark.filter},
+              {"path", mark.path},       {"plan", mark.plan},      {"commit", mark.commit},
+              {"version", mark.version}, {"started", mark.started}};
+  if (!mark.settings.empty()) fields["settings"] = mark.settings;
+  if (!mark.devices.empty()) fields["devices"] = mark.devices;
+  if (mark.resumes) fields["resumes"] = true;
+  if (mark.shards != 0) {
+    fields["shard"] = mark.shard;
+    fields["shards"] = mark.shards;
+  }
+  return line_of("plan", fields);
+}
+
+std::string identity_of(const RunMark& mark) {
+  if (mark.plan.empty() || mark.shards == 0) return mark.plan;
+  return fmt::format("{} {}/{}", mark.plan, mark.shard, mark.shards);
 }
 
 std::string to_json_line(const EndMark& mark) {
@@ -79,6 +89,21 @@ Result<RunMark> parse_run_mark(std::string_view line) {
   mark.commit = text_in(*fields, "commit");
   mark.version = text_in(*fields, "version");
   mark.started = text_in(*fields, "started");
+  mark.settings = text_in(*fields, "settings");
+  if (const auto devices = fields->find("devices"); devices != fields->end() && devices->is_array())
+    for (const Json& device : *devices)
+      if (device.is_string()) mark.devices.push_back(device.get<std::string>());
+  const auto resumes = fields->find("resumes");
+  mark.resumes = resumes != fields->end() && *resumes == true;
+  if (fields->contains("shards")) {
+    const auto shard = count_in(*fields, "shard"), shards = count_in(*fields, "shards");
+    if (!shard) return tl::unexpected(shard.error());
+    if (!shards) return tl::unexpected(shards.error());
+    if (*shard < 1 || *shard > *shards || *shards > most_shards)
+      return bad_input("the field 'shard' should be from 1 to 'shards'");
+    mark.shard = *shard;
+    mark.shards = *shards;
+  }
   return mark;
 }
 

@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "harness/base/result.hpp"
 
@@ -14,8 +15,18 @@ struct RunMark {
   std::int64_t cases = 0;           ///< cases on paths: records that a whole run leaves
   std::string suite, filter, path;  ///< suite: empty for --case and --input; filter, path: empty for all
   std::string plan;                 ///< the same for runs of the same cases on the same paths and devices
-  std::string commit, version, started;  ///< of the program; started: UTC, ISO 8601
+  std::string commit, version, started;   ///< of the program; started: UTC, ISO 8601
+  std::string settings = {};              ///< options that records depend on beside the plan: "--repeats 3"
+  std::vector<std::string> devices = {};  ///< "vulkan:0 NVIDIA H200, driver 580.95"
+  /// It goes on with the last run of the same plan and shard in this log: what is recorded stays.
+  bool resumes = false;
+  /// Number, from 1, and total where the plan is shared out among several runs; 0: it is not. `cases` counts
+  /// this one's.
+  std::int64_t shard = 0, shards = 0;
 };
+
+/// The same for marks of runs that record the same cases: plan and shard; empty where the plan is not known.
+std::string identity_of(const RunMark& mark);
 
 /// How a run ended: the last line of its records. A killed run leaves none.
 struct EndMark {

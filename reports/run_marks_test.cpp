@@ -36,8 +36,9 @@ std::vector<std::string> missing(const std::string& text) {
 using Sentences = std::vector<std::string>;
 
 TEST(RunMarks, ReadBackWhatWasWritten) {
-  const RunMark mark{12,    "smoke", "gemm \"a\"\xff",      "tiled_f32", "1f2e",
-                     "abc", "0.1",   "2026-01-01T00:00:00Z"};
+  const RunMark mark{12,    "smoke", "gemm \"a\"\xff",       "tiled_f32",   "1f2e",
+                     "abc", "0.1",   "2026-01-01T00:00:00Z", "--repeats 3", {"a", "b"},
+                     true};
   const std::string line = to_json_line(mark);
   ASSERT_TRUE(is_run_mark(line));
   EXPECT_FALSE(is_end_mark(line));
@@ -51,6 +52,10 @@ TEST(RunMarks, ReadBackWhatWasWritten) {
   EXPECT_EQ(read->commit, "abc");
   EXPECT_EQ(read->version, "0.1");
   EXPECT_EQ(read->started, "2026-01-01T00:00:00Z");
+  EXPECT_EQ(read->settings, "--repeats 3");
+  EXPECT_EQ(read->devices, (std::vector<std::string>{"a", "b"}));
+  EXPECT_TRUE(read->resumes);
+  EXPECT_FALSE(parse_run_mark(plan(1))->resumes);
   const auto closed = parse_end_mark(to_json_line(EndMark{true, 7}));
   ASSERT_TRUE(closed);
   EXPECT_TRUE(closed->complete);
@@ -113,6 +118,34 @@ TEST(RunMarks, AWholeRunOfTheSamePlanFillsTheGapsBeforeIt) {
   EXPECT_EQ(missing(killed + plan(3, "1f") + records(2) + end(true, 3)),
             (Sentences{gap.front(), "log: 2 of 3 recorded; lines are gone"}));
   EXPECT_EQ(missing(whole + killed), gap);
+}
+
+std::string resumed(std::int64_t cases, const std::string& identity) {
+  RunMark mark;
+  mark.cases = cases;
+  mark.plan = identity;
+  mark.resumes = true;
+  return to_json_line(mark) + "\n";
+}
+
+TEST(RunMarks, AResumedRunIsOneRun) {
+  const std::string killed = plan(4, "1f") + records(1);
+  EXPECT_EQ(missing(killed + resumed(4, "1f") + records(3) + end(true, 4)), Sentences{});
+  EXPECT_EQ(missing(killed + resumed(4, "1f") + records(1) + end(false, 2) + resumed(4, "1f") + records(2) +
+                    end(true, 4)),
+            Sentences{});
+  // Each of them interrupted: what is missing now, once.
+  EXPECT_EQ(missing(killed + resumed(4, "1f") + records(1) + resumed(4, "1f") + records(1)),
+            Sentences{"log: 3 of 4 recorded; the run was interrupted"});
+  EXPECT_EQ(missing(plan(4, "1f") + resumed(4, "1f") + records(3) + end(true, 4)),
+            Sentences{"log: 3 of 4 recorded; lines are gone"});
+  const auto logged = parse_record_log(
+      plan(1, "2e") + records(1) + end(true, 1) + killed + resumed(4, "1f") + records(3) + end(true, 4),
+      "log");
+  ASSERT_TRUE(logged);
+  ASSERT_EQ(logged->runs.size(), 2u);
+  EXPECT_EQ(logged->runs[1].records, (std::vector<std::size_t>{1, 2, 3, 4}));
+  EXPECT_TRUE(logged->runs[1].complete);
 }
 
 TEST(RunMarks, LinesThatAreGoneAreMissed) {

@@ -31,7 +31,7 @@ Result<DeviceProfile> read_profile(const std::string& file) {
 }  // namespace
 
 Result<ProfiledDevices> apply_profiles(const std::vector<std::string>& files,
-                                       const std::vector<Device*>& devices) {
+                                       const std::vector<Device*>& devices, bool others_too) {
   ProfiledDevices result;
   result.devices = devices;
   for (const std::string& file : files) {
@@ -57,7 +57,7 @@ Result<ProfiledDevices> apply_profiles(const std::vector<std::string>& files,
         result.notes.push_back(fmt::format("{} profile: inconclusive: {}", devices[i]->info().id, line));
       result.profiled.push_back(*std::move(profiled));
     }
-    if (!taken) return bad_input(fmt::format("{}: {}", file, refusals));
+    if (!taken && !others_too) return bad_input(fmt::format("{}: {}", file, refusals));
   }
   for (Device* device : result.devices) {
     if (result.texts.contains(device)) continue;

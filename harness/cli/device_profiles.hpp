@@ -18,8 +18,8 @@ struct ProfiledDevices {
 };
 
 /// Reads the files and gives each to the selected devices that it is of. Errors: no profile; one that is of
-/// none of the devices, which names the difference.
+/// none of the devices, which names the difference, unless `others_too`: the files are for other devices too.
 Result<ProfiledDevices> apply_profiles(const std::vector<std::string>& files,
-                                       const std::vector<Device*>& devices);
+                                       const std::vector<Device*>& devices, bool others_too = false);
 
 }  // namespace parity::cli

@@ -84,6 +84,8 @@ int main(int argc, char** argv) {
   parity::keep_freed_memory();
   // A reader that closes the pipe early (`parity list | head`) is no failure.
   std::signal(SIGPIPE, SIG_IGN);
+  // A file that may not grow further is an error like a full disk.
+  std::signal(SIGXFSZ, SIG_IGN);
   int code = parity::cli::harness_failed;
   try {
     code = parity::cli::run(argc, argv);

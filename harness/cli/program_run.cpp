@@ -67,6 +67,10 @@ ProgramRun run_program(const std::string& program, const std::vector<std::string
       const rlimit limit{options.most_data_bytes, options.most_data_bytes};
       ::setrlimit(RLIMIT_DATA, &limit);
     }
+    if (options.most_file_bytes != 0) {
+      const rlimit limit{options.most_file_bytes, options.most_file_bytes};
+      ::setrlimit(RLIMIT_FSIZE, &limit);
+    }
     ::execv(program.c_str(), pointers.data());
     ::_exit(127);
   }

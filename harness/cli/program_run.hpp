@@ -24,6 +24,7 @@ struct ProgramOptions {
   std::uintmax_t signal_when_larger_than = 0;  ///< bytes of that file
   bool streams_closed = false;                 ///< standard input, output and error are closed
   std::uint64_t most_data_bytes = 0;           ///< limit on the memory of the program's data; 0: none
+  std::uint64_t most_file_bytes = 0;           ///< limit on the size of the files it writes; 0: none
 };
 ProgramRun run_program(const std::string& program, const std::vector<std::string>& arguments,
                        const ProgramOptions& options = {});

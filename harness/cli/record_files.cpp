@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <iterator>
 #include <set>
 
 #include "harness/cli/backend_loader.hpp"
@@ -10,17 +12,34 @@
 
 namespace parity::cli {
 
-Result<RecordFiles> read_record_files(const std::vector<std::string>& files) {
-  RecordFiles all;
+Result<std::vector<NamedLog>> read_logs(const std::vector<std::string>& files) {
+  std::vector<NamedLog> logs;
   for (const std::string& file : files) {
     auto logged = read_record_log(file);
     if (!logged) return tl::unexpected(logged.error());
     if (!logged->note.empty()) complain(logged->note);
-    all.sources.push_back({file, all.records.size(), logged->records.size(), logged->missing});
-    for (Record& record : logged->records) all.records.push_back(std::move(record));
-    all.missing.insert(all.missing.end(), logged->missing.begin(), logged->missing.end());
+    logs.push_back({file, *std::move(logged)});
+  }
+  return logs;
+}
+
+RecordFiles taken_together(std::vector<NamedLog> logs) {
+  RecordFiles all;
+  for (std::string& sentence : missing_shards(logs)) all.missing.push_back(std::move(sentence));
+  for (NamedLog& log : logs) {
+    LoggedRecords& logged = log.logged;
+    all.missing.insert(all.missing.end(), logged.missing.begin(), logged.missing.end());
+    all.sources.push_back(
+        {std::move(log.name), all.records.size(), logged.records.size(), std::move(logged.missing)});
+    std::ranges::move(logged.records, std::back_inserter(all.records));
   }
   return all;
+}
+
+Result<RecordFiles> read_record_files(const std::vector<std::string>& files) {
+  auto logs = read_logs(files);
+  if (!logs) return tl::unexpected(logs.error());
+  return taken_together(*std::move(logs));
 }
 
 Result<std::vector<Record>> records_of_device(std::vector<Record> records, const std::string& choice) {

@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "reports/record_log.hpp"
+#include "harness/cli/merge.hpp"
 
 namespace parity::cli {
 
@@ -16,10 +16,14 @@ struct RecordFiles {
   };
   std::vector<Record> records;
   std::vector<Source> sources;
-  std::vector<std::string> missing;  ///< of all files: LoggedRecords::missing
+  std::vector<std::string> missing;  ///< of all files: LoggedRecords::missing, and shards that no file has
 };
 
 /// Reads the files; torn ends are complained of. Error: a file that cannot be read.
+Result<std::vector<NamedLog>> read_logs(const std::vector<std::string>& files);
+RecordFiles taken_together(std::vector<NamedLog> logs);
+
+/// Both.
 Result<RecordFiles> read_record_files(const std::vector<std::string>& files);
 
 /// The records of one device, chosen as everywhere by id, backend or a part of its name; empty: all. Error:

@@ -4,6 +4,7 @@
 
 #include "harness/cli/commands.hpp"
 #include "harness/cli/exit_code.hpp"
+#include "harness/cli/merge.hpp"
 #include "harness/cli/output.hpp"
 #include "harness/cli/record_files.hpp"
 #include "harness/cli/run_output.hpp"
@@ -19,7 +20,7 @@ namespace {
 struct ReportOptions {
   std::vector<std::string> files;
   std::string junit, markdown, html, csv, out;
-  bool each_case = false;
+  bool each_case = false, force_merge = false;
 };
 
 /// The page: a file, or index.html in a directory.
@@ -35,10 +36,16 @@ Result<void> write_page(const std::string& where, const RecordFiles& files) {
 }
 
 int run(const ReportOptions& options) {
-  const auto files = read_record_files(options.files);
-  if (!files) return report(files.error());
-  const std::vector<Record>& records = files->records;
-  const std::vector<std::string>& missing = files->missing;
+  auto logs = read_logs(options.files);
+  if (!logs) return report(logs.error());
+  // A page alone shows files side by side; everything else takes their records together.
+  const bool side_by_side = !options.html.empty() && options.junit.empty() && options.markdown.empty() &&
+                            options.csv.empty() && options.out.empty();
+  if (logs->size() > 1 && !options.force_merge && !side_by_side)
+    if (auto checked = check_merge(*logs); !checked) return report(checked.error());
+  const RecordFiles files = taken_together(*std::move(logs));
+  const std::vector<Record>& records = files.records;
+  const std::vector<std::string>& missing = files.missing;
   if (!options.junit.empty())
     if (auto written = write_or_print(options.junit, to_junit(records, missing)); !written)
       return report(written.error());
@@ -48,7 +55,7 @@ int run(const ReportOptions& options) {
   if (!options.csv.empty())
     if (auto written = write_or_print(options.csv, to_csv(records)); !written) return report(written.error());
   if (!options.html.empty())
-    if (auto written = write_page(options.html, *files); !written) return report(written.error());
+    if (auto written = write_page(options.html, files); !written) return report(written.error());
   if (!options.out.empty()) {
     if (auto made = make_directory(options.out); !made) return report(made.error());
     if (auto written = write_summaries(options.out, records, missing); !written)
@@ -85,6 +92,10 @@ void add_report_command(CLI::App& app, Context& context) {
                    "Directory for junit.xml, summary.md and pictures (SVG): what orders of summation do, "
                    "the losses of training runs")
       ->check([](const std::string& text) { return std::string(text.empty() ? "the value is empty" : ""); });
+  command->add_flag(
+      "--force-merge", options->force_merge,
+      "Take files together though they are of different commits or suites, or shards are missing "
+      "or there twice");
   command->add_flag("--each-case", options->each_case, "A row a case in the table, instead of a row a path");
   command->footer(
       "Without --html, --junit, --markdown and --csv the table is printed. The page needs nothing beside "

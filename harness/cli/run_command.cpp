@@ -2,15 +2,20 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <csignal>
+#include <cstdlib>
+#include <map>
 
 #include "harness/cli/commands.hpp"
 #include "harness/cli/exit_code.hpp"
 #include "harness/cli/interrupt.hpp"
 #include "harness/cli/output.hpp"
 #include "harness/cli/progress.hpp"
+#include "harness/cli/resume.hpp"
+#include "harness/cli/run_engine.hpp"
 #include "harness/cli/run_output.hpp"
-#include "harness/cli/run_plan.hpp"
+#include "harness/cli/run_shard.hpp"
 #include "harness/cli/version.hpp"
 #include "reports/failure_text.hpp"
 #include "reports/order_text.hpp"
@@ -39,18 +44,37 @@ void show(const Record& record, bool json, int& failures, Progress& progress) {
   std::fflush(stdout);
 }
 
+/// What of the plan this run is to do.
+struct Assigned {
+  std::optional<Shard> shard;
+  std::vector<ItemState> states;
+  std::size_t items = 0;
+};
+
 /// What stands before the records.
-RunMark mark_of(const RunRequest& request, const RunPlan& plan) {
+RunMark mark_of(const RunRequest& request, const PlanOutline& plan, const Assigned& assigned) {
   const Provenance program = provenance();
   RunMark mark;
-  mark.cases = static_cast<std::int64_t>(plan.items.size());
+  mark.cases = static_cast<std::int64_t>(assigned.items);
+  if (assigned.shard) {
+    mark.shard = static_cast<std::int64_t>(assigned.shard->number);
+    mark.shards = static_cast<std::int64_t>(assigned.shard->of);
+  }
   if (request.cases.empty() && request.inputs.empty()) mark.suite = request.suite;
   mark.filter = fmt::format("{}", fmt::join(request.filter, " "));
   mark.path = request.path;
   mark.plan = identity_of(plan);
   mark.commit = program.commit;
   mark.version = program.version;
-  mark.started = program.started;
+  mark.started = request.started;
+  mark.settings = settings_text(request).substr(1);
+  for (const PlanGroup& group : plan.groups) {
+    std::string text =
+        fmt::format("{} {}, driver {}", group.device.id, group.device.name, group.device.driver);
+    if (std::find(mark.devices.begin(), mark.devices.end(), text) == mark.devices.end())
+      mark.devices.push_back(std::move(text));
+  }
+  mark.resumes = !request.resume.empty();
   return mark;
 }
 
@@ -81,57 +105,99 @@ int explain_empty(const RunRequest& request) {
   return nothing_judged;
 }
 
+Result<Assigned> assign_items(const RunRequest& request, const PlanOutline& plan,
+                              const std::optional<Shard>& shard) {
+  Assigned assigned{shard, std::vector<ItemState>(plan.items.size(), ItemState::to_run), plan.items.size()};
+  if (!shard) return assigned;
+  const auto of = shards_of(plan, shard->of, request.times);
+  if (!of) return tl::unexpected(of.error());
+  assigned.items = 0;
+  for (std::size_t item = 0; item < of->size(); ++item) {
+    // Those of others are taken to pass, as those that do not are few.
+    if ((*of)[item] == shard->number)
+      ++assigned.items;
+    else
+      assigned.states[item] = ItemState::passed;
+  }
+  return assigned;
+}
+
 int run(const Context& context, const RunRequest& request) {
   // Arguments first, so that a wrong case text is said before any device is touched.
   if (request.inputs.empty())
     if (auto cases = read_cases(request, {}, context.stages); !cases) return report(cases.error());
 
-  const BackendOptions backend_options{request.validate, request.timeout_seconds};
-  const BackendSet backends =
-      load_backends(context.ops, backend_options, context.backend_directory, backends_for(request.devices));
-  const auto devices = select_devices(backends, request.devices);
-  if (!devices) return report(devices.error());
-  const auto profiled = apply_profiles(request.profiles, *devices);
-  if (!profiled) return report(profiled.error());
-  for (const std::string& note : profiled->notes) complain(note);
-  auto plan = make_plan(request, context, backends, *profiled);
-  if (!plan) return report(plan.error());
-  for (const std::string& note : plan->notes) complain(note);
-  if (request.devices.empty())
-    for (const AbsentBackend& absent : backends.absent)
-      complain(fmt::format("{} is absent: {}", absent.name, absent.reason));
-  if (plan->items.empty()) return explain_empty(request);
+  std::optional<Shard> shard;
+  if (!request.shard.empty()) {
+    auto parsed = parse_shard(request.shard, [](const char* name) { return std::getenv(name); });
+    if (!parsed) return report(parsed.error());
+    shard = *std::move(parsed);
+  }
+
+  auto engine = request.in_process ? open_here(context, request) : open_workers(context, request);
+  if (!engine) return report(engine.error());
+  const PlanOutline& plan = (*engine)->outline();
+  for (const std::string& note : plan.notes) complain(note);
+  if (plan.items.empty()) return explain_empty(request);
 
   // Before the first line is written: from there on an interrupt closes the records.
   catch_interrupts();
+  auto assigned = assign_items(request, plan, shard);
+  if (!assigned) return report(assigned.error());
+  std::vector<ItemState>& states = assigned->states;
+  if (shard)
+    complain(fmt::format("shard {}, from {}: {} of {} cases", shard->text(), shard->source, assigned->items,
+                         plan.items.size()));
+  const RunMark mark = mark_of(request, plan, *assigned);
+  // In the order of the plan, whichever device was first.
+  std::map<std::size_t, Record> finished;
   std::optional<RunOutput> output;
-  if (!request.out.empty()) {
-    auto opened = RunOutput::open(request.out, request.append);
+  if (!request.out.empty() || !request.resume.empty()) {
+    LoggedRecords earlier;
+    auto opened = request.resume.empty() ? RunOutput::open(request.out, request.append)
+                                         : RunOutput::reopen(request.resume, earlier);
     if (!opened) return report(opened.error());
     output.emplace(std::move(*opened));
-    if (auto begun = output->begin(mark_of(request, *plan)); !begun) return report(begun.error());
-  }
-
-  std::vector<Record> records;
-  std::optional<Error> broken;
-  {
-    Progress progress(plan->items.size());
-    int failures = 0;
-    for (std::size_t i = 0; i < plan->items.size() && !interrupted() && !broken; ++i) {
-      const WorkItem& item = plan->items[i];
-      progress.begin(i + 1, fmt::format("{} {} {}", item.on->device->id, item.path, item.text));
-      records.push_back(run_item(item));
-      if (output)
-        if (auto kept = output->append(records.back()); !kept) broken = kept.error();
-      show(records.back(), request.json, failures, progress);
+    if (mark.resumes) {
+      auto resumed = resume(earlier, mark, plan, request.resume);
+      if (!resumed) return report(resumed.error());
+      finished = std::move(resumed->recorded);
+      if (!earlier.note.empty()) complain(earlier.note);
+      complain(fmt::format("{} of {} cases are recorded; going on", finished.size(), assigned->items));
     }
+    if (auto begun = output->begin(mark, finished.size()); !begun) return report(begun.error());
   }
-  const bool complete = records.size() == plan->items.size();
-  if (output && !broken)
-    if (auto finished = output->finish(complete); !finished) broken = finished.error();
+  for (const auto& [item, record] : finished)
+    states[item] = record.verdict == Verdict::pass ? ItemState::passed : ItemState::left_alone;
+
+  std::optional<Error> unwritten, given_up;
+  {
+    Progress progress(assigned->items);
+    int failures = 0;
+    std::size_t begun = finished.size();
+    RunSink sink;
+    sink.begun = [&](std::size_t item) {
+      const PlanItem& entry = plan.items[item];
+      progress.begin(++begun, fmt::format("{} {} {}", plan.device_of(entry).id, entry.path, entry.text));
+    };
+    sink.finished = [&](std::size_t item, Record record) {
+      const Record& kept = finished.emplace(item, std::move(record)).first->second;
+      if (output && !unwritten)
+        if (auto written = output->append(kept); !written) unwritten = written.error();
+      show(kept, request.json, failures, progress);
+      return !unwritten;
+    };
+    sink.stopping = [] { return interrupted() != 0; };
+    sink.about_to_print = [&] { progress.clear(); };
+    if (auto ran = (*engine)->run(states, sink); !ran) given_up = ran.error();
+  }
+  std::vector<Record> records;
+  for (auto& [item, record] : finished) records.push_back(std::move(record));
+  const bool complete = records.size() == assigned->items;
+  if (output && !unwritten)
+    if (auto closed = output->finish(complete); !closed) unwritten = closed.error();
   std::vector<std::string> missing;
-  if (!complete)
-    missing.push_back(fmt::format("{} of {} cases were run", records.size(), plan->items.size()));
+  if (!complete) missing.push_back(fmt::format("{} of {} cases were run", records.size(), assigned->items));
   if (!request.json && records.size() == 1 && !records.front().outputs.empty())
     print(details(records.front()));
   if (!request.json)
@@ -139,11 +205,12 @@ int run(const Context& context, const RunRequest& request) {
                    {colour_wanted(), missing}));
   if (request.json)
     if (const std::string why = why_nothing_judged(summarise(records)); !why.empty()) complain(why);
-  if (!request.json && output && !broken)
+  if (!request.json && output && !unwritten)
     print(fmt::format("Records, JUnit and summary: {}\n", output->directory().string()));
-  if (broken) return report(*broken);
+  if (unwritten) return report(*unwritten);
+  if (given_up) return report(*given_up);
   if (interrupted() && !complete) {
-    complain(fmt::format("interrupted after {} of {} cases", records.size(), plan->items.size()));
+    complain(fmt::format("interrupted after {} of {} cases", records.size(), assigned->items));
     return 128 + interrupted();
   }
   return outcome(records);
@@ -207,6 +274,24 @@ void add_run_command(CLI::App& app, Context& context) {
           "there once the same run has got to its end")
       ->needs("--out");
   command
+      ->add_option("--resume", request->resume,
+                   "Go on with the run that was killed or interrupted in this directory, given the arguments "
+                   "that it was begun with: what is recorded is not run again")
+      ->excludes("--out")
+      ->check(not_empty);
+  command
+      ->add_option(
+          "--shard", request->shard,
+          "Run one of several parts of the plan, 1/4 to 4/4; auto: as GoogleTest, Slurm job arrays or "
+          "Kubernetes indexed jobs (auto/4: with the total) say in the environment. `parity report` "
+          "merges the records")
+      ->check(not_empty);
+  command
+      ->add_option("--times", request->times,
+                   "Records of an earlier run, by whose times the shards are balanced; the same file for all")
+      ->needs("--shard")
+      ->check(not_empty);
+  command
       ->add_option("--reference", request->reference,
                    "What a result is compared with. full: a reference of every "
                    "element. sampled: matrix "
@@ -237,6 +322,14 @@ void add_run_command(CLI::App& app, Context& context) {
                    "Seconds that one run of a case may take on a device; then its verdict is timeout")
       ->check(CLI::Range(0.001, 86400.0))
       ->capture_default_str();
+  command
+      ->add_option("--case-timeout", request->case_timeout_seconds,
+                   "Seconds that a case may take with all that belongs to it; then its worker process is "
+                   "killed and its verdict is timeout (default: 600 and 10 times --timeout)")
+      ->check(CLI::Range(0.001, 8640000.0));
+  command->add_flag("--in-process", request->in_process,
+                    "Run the cases in this process instead of a worker process a device: for debuggers. A "
+                    "driver that crashes or hangs then takes the run with it");
   command->add_flag("--each-case", request->each_case, "A row a case in the table, instead of a row a path");
   command->add_flag("--json", request->json,
                     "Records as JSON lines on standard output, for programs; no table");
@@ -260,6 +353,7 @@ void add_run_command(CLI::App& app, Context& context) {
       "(the\n"
       "running case is finished and the summaries are written).");
   command->callback([&context, request] {
+    request->started = provenance().started;
     const int code = run(context, *request);
     context.exit_code = request->git ? for_git(code) : code;
   });

@@ -18,6 +18,17 @@ Result<RunOutput> RunOutput::open(const std::filesystem::path& directory, bool a
   return RunOutput(directory, std::move(*log));
 }
 
+Result<RunOutput> RunOutput::reopen(const std::filesystem::path& directory, LoggedRecords& earlier) {
+  const std::filesystem::path file = directory / "records.jsonl";
+  std::error_code ignored;
+  if (!std::filesystem::exists(file, ignored))
+    return bad_input(fmt::format("{}: is not there, so there is no run to resume; begin one with --out {}",
+                                 file.string(), directory.string()));
+  auto log = RecordLog::open(file, RecordLog::Mode::append, &earlier);
+  if (!log) return tl::unexpected(log.error());
+  return RunOutput(directory, std::move(*log));
+}
+
 Result<void> RunOutput::finish(bool complete) {
   if (auto ended = log_.end(complete); !ended) return ended;
   auto logged = read_record_log(log_.file());

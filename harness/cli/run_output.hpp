@@ -21,8 +21,12 @@ class RunOutput {
  public:
   /// Makes the directory. A records.jsonl of an earlier run is an error unless `append`.
   static Result<RunOutput> open(const std::filesystem::path& directory, bool append);
-  /// Says in the log what the run sets out to do.
-  Result<void> begin(const RunMark& mark) { return log_.begin(mark); }
+  /// Of a run that was killed or interrupted; `earlier`: gets the records there. No run there is an error.
+  static Result<RunOutput> reopen(const std::filesystem::path& directory, LoggedRecords& earlier);
+  /// Says in the log what the run sets out to do; `recorded`: of that, what the log has already.
+  Result<void> begin(const RunMark& mark, std::size_t recorded) {
+    return log_.begin(mark, static_cast<std::int64_t>(recorded));
+  }
   Result<void> append(const Record& record) { return log_.append(record); }
   /// Says in the log whether the run got to its end; writes the summaries over every record of it.
   Result<void> finish(bool complete);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <set>
 #include <sstream>
 
@@ -13,6 +14,7 @@
 #include "harness/cli/output.hpp"
 #include "harness/cli/suites.hpp"
 #include "harness/cli/version.hpp"
+#include "harness/ladder/host_memory.hpp"
 
 namespace parity::cli {
 namespace {
@@ -39,18 +41,17 @@ bool has_path(const Device& device, const std::string& path) {
   return std::any_of(all.begin(), all.end(), [&](const Implementation& i) { return i.path == path; });
 }
 
-Result<void> check_path(const std::string& path, const BackendSet& backends) {
-  std::vector<std::string_view> known;
-  for (const auto& device : backends.devices)
-    for (const Implementation& implementation : device->implementations())
-      if (std::find(known.begin(), known.end(), implementation.path) == known.end())
-        known.push_back(implementation.path);
-  if (std::find(known.begin(), known.end(), path) != known.end()) return {};
-  std::string message = fmt::format("no path is called '{}'{}; there is", path, suggestion(path, known));
-  for (std::size_t i = 0; i < known.size(); ++i) message += fmt::format("{} {}", i == 0 ? "" : ",", known[i]);
-  for (const AbsentBackend& absent : backends.absent)
-    message += fmt::format("\n  {} is absent: {}", absent.name, absent.reason);
-  return bad_input(std::move(message));
+/// Of one run of the case; 0 where it cannot be built.
+double flops_of(const Stage& stage, const Case& c, const OpTable& ops) {
+  const auto program = stage.build(c);
+  if (!program || !check_program(ops, *program)) return 0;
+  double flops = 0;
+  for (const OpCall& call : program->calls) flops += ops.find(call.op)->work(call, *program).flops;
+  return flops * static_cast<double>(stage.steps(c));
+}
+
+std::string reference_text(const RunRequest& request) {
+  return request.reference == "auto" ? "" : " --reference " + request.reference;
 }
 
 RunOptions options_for(const RunRequest& request, const UserInputs& inputs, const BoundCase& bound) {
@@ -61,14 +62,13 @@ RunOptions options_for(const RunRequest& request, const UserInputs& inputs, cons
                       : request.reference == "sampled" ? ReferenceKind::sampled
                                                        : ReferenceKind::automatic;
   options.inputs = bound.tensors;
+  // Each would take what the others take as well.
+  if (request.side_by_side > 1) options.memory_limit = host_bytes_available() / request.side_by_side;
   options.provenance = provenance();
+  options.provenance.started = request.started;
   options.provenance.inputs = inputs.sources;
-  std::string flags = fmt::format(" --repeats {}", request.repeats);
-  if (request.no_order_effects) flags += " --no-order-effects";
-  if (request.validate) flags += " --validate";
-  const std::string reference = request.reference == "auto" ? "" : " --reference " + request.reference;
-  options.provenance.flags += ";" + flags + reference;
-  options.repro_suffix = inputs.repro + reference;
+  options.provenance.flags += ";" + settings_text(request);
+  options.repro_suffix = inputs.repro + reference_text(request);
   for (const std::string& file : request.profiles) options.repro_suffix += " --profile " + shell_quoted(file);
   return options;
 }
@@ -106,45 +106,50 @@ Result<std::vector<BoundCase>> read_cases(const RunRequest& request, const UserI
   return cases;
 }
 
-std::string identity_of(const RunPlan& plan) {
-  std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
-  const auto add = [&](std::string_view text) {
-    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-    hash *= 0x100000001b3;  // where one text ends, as a byte of zero
-  };
-  for (const WorkItem& item : plan.items) {
-    const DeviceInfo& device = *item.on->device;
-    for (const std::string& text : {device.id, device.name, device.driver, item.path, item.text}) add(text);
-    for (const auto& [port, source] : item.on->provenance.inputs) add(port + "=" + source);
-    if (item.on->provenance.profile != no_profile_text) add(item.on->provenance.profile);
-  }
-  return fmt::format("{:016x}", hash);
+Result<void> check_path(const std::string& path, const BackendSet& backends) {
+  std::vector<std::string_view> known;
+  for (const auto& device : backends.devices)
+    for (const Implementation& implementation : device->implementations())
+      if (std::find(known.begin(), known.end(), implementation.path) == known.end())
+        known.push_back(implementation.path);
+  if (std::find(known.begin(), known.end(), path) != known.end()) return {};
+  std::string message = fmt::format("no path is called '{}'{}; there is", path, suggestion(path, known));
+  for (std::size_t i = 0; i < known.size(); ++i) message += fmt::format("{} {}", i == 0 ? "" : ",", known[i]);
+  for (const AbsentBackend& absent : backends.absent)
+    message += fmt::format("\n  {} is absent: {}", absent.name, absent.reason);
+  return bad_input(std::move(message));
 }
 
-Record run_item(const WorkItem& item) {
-  const PlannedRunner& on = *item.on;
-  Record blank;
-  blank.case_text = item.text;
-  blank.stage = item.c.stage;
-  blank.path = item.path;
-  blank.rung = item.rung;
-  blank.device = *on.device;
-  blank.provenance = on.provenance;
-  blank.repro = fmt::format("parity run --case '{}' --device {} --path {}{}", item.text, on.device->id,
-                            item.path, on.repro_suffix);
-  return guarded_run([&] { return on.runner->run(item.c, item.path); }, std::move(blank));
+std::string settings_text(const RunRequest& request) {
+  std::string text = fmt::format(" --repeats {}", request.repeats);
+  if (request.no_order_effects) text += " --no-order-effects";
+  if (request.validate) text += " --validate";
+  return text + reference_text(request);
 }
 
-Result<RunPlan> make_plan(const RunRequest& request, const Context& context, const BackendSet& backends,
+Record run_item(const RunPlan& plan, std::size_t item) {
+  using Clock = std::chrono::steady_clock;
+  const PlanItem& entry = plan.outline.items[item];
+  Runner& runner = *plan.runners[entry.group];
+  const Clock::time_point begun = Clock::now();
+  Record record =
+      guarded_run([&] { return runner.run(plan.cases[item], entry.path); }, blank_record(plan.outline, item));
+  record.case_seconds = std::chrono::duration<double>(Clock::now() - begun).count();
+  return record;
+}
+
+void pass_over_item(const RunPlan& plan, std::size_t item) {
+  const PlanItem& entry = plan.outline.items[item];
+  plan.runners[entry.group]->pass_over(plan.cases[item], entry.path);
+}
+
+Result<RunPlan> make_plan(const RunRequest& request, const Context& context,
                           const ProfiledDevices& profiled) {
   auto inputs =
       read_user_inputs(request.inputs, request.nan == "allow" ? NanPolicy::allow : NanPolicy::reject);
   if (!inputs) return tl::unexpected(inputs.error());
   auto cases = read_cases(request, *inputs, context.stages);
   if (!cases) return tl::unexpected(cases.error());
-  if (!request.path.empty())
-    if (auto checked = check_path(request.path, backends); !checked) return tl::unexpected(checked.error());
-
   // A forced path is asked of the devices that know it; of all where none does, so that the records say so.
   const std::vector<Device*>& devices = profiled.devices;
   std::vector<Device*> asked = devices;
@@ -154,20 +159,19 @@ Result<RunPlan> make_plan(const RunRequest& request, const Context& context, con
 
   RunPlan plan;
   for (Device* device : asked) {
-    const PlannedRunner* shared = nullptr;
+    Runner* shared = nullptr;
     std::size_t without_path = 0;
     for (const BoundCase& bound : *cases) {
       // The user's tensors belong to one case; all other cases of a device share a runner.
       if (!shared || !bound.tensors.empty()) {
         RunOptions options = options_for(request, *inputs, bound);
         options.provenance.profile = profiled.texts.at(device);
-        plan.runners.push_back(std::make_unique<PlannedRunner>(
-            PlannedRunner{&device->info(), options.provenance, options.repro_suffix, nullptr}));
-        plan.runners.back()->runner =
-            std::make_unique<Runner>(context.ops, context.stages, *device, std::move(options));
+        plan.outline.groups.push_back({device->info(), options.provenance, options.repro_suffix});
+        plan.runners.push_back(
+            std::make_unique<Runner>(context.ops, context.stages, *device, std::move(options)));
         shared = plan.runners.back().get();
       }
-      auto paths = shared->runner->paths_for(bound.c);
+      auto paths = shared->paths_for(bound.c);
       if (!paths) return tl::unexpected(paths.error());
       without_path += paths->empty() ? 1 : 0;
       if (!request.path.empty()) {
@@ -177,17 +181,21 @@ Result<RunPlan> make_plan(const RunRequest& request, const Context& context, con
         paths->clear();
         if (offered || !request.cases.empty()) paths->push_back(request.path);
       }
+      const Stage& stage = *context.stages.find(bound.c.stage);
       const std::string text = print_case(bound.c, context.stages);
-      const int rung = context.stages.find(bound.c.stage)->rung();
-      for (const std::string& path : *paths)
-        if (fits_filter(fmt::format("{} {} {}", bound.c.stage, path, text), request.filter))
-          plan.items.push_back({shared, bound.c, text, path, rung});
+      const double flops = request.shard.empty() ? 0 : flops_of(stage, bound.c, context.ops);
+      for (const std::string& path : *paths) {
+        if (!fits_filter(fmt::format("{} {} {}", bound.c.stage, path, text), request.filter)) continue;
+        plan.outline.items.push_back(
+            {plan.runners.size() - 1, bound.c.stage, text, path, stage.rung(), flops});
+        plan.cases.push_back(bound.c);
+      }
       if (device == asked.front())
-        plan.notes.insert(plan.notes.end(), bound.notes.begin(), bound.notes.end());
+        plan.outline.notes.insert(plan.outline.notes.end(), bound.notes.begin(), bound.notes.end());
     }
     if (without_path > 0)
-      plan.notes.push_back(fmt::format("{}: {} of {} cases have no path in their precision there",
-                                       device->info().id, without_path, cases->size()));
+      plan.outline.notes.push_back(fmt::format("{}: {} of {} cases have no path in their precision there",
+                                               device->info().id, without_path, cases->size()));
   }
   return plan;
 }

@@ -60,23 +60,6 @@ class CallExperiments {
     std::erase_if(symmetries_, [&](const Symmetry& s) { return units_along(s, ports_) < 2; });
   }
 
-  bool reduces() const {
-    return std::ranges::any_of(symmetries_, [](const Symmetry& s) { return s.kind == Kind::reduction; });
-  }
-  bool empty() const {
-    return std::ranges::any_of(results_, [](const Tensor* t) { return t->elements() == 0; });
-  }
-  double flops() const { return op_.work(call_, subject_.program).flops; }
-  std::string key() const {
-    std::string key = fmt::format("{} {}", call_.op, implementation_.path);
-    for (const Tensor* port : ports_)
-      key += port == nullptr ? " -" : fmt::format(" {}{}", name_of(port->dtype()), to_string(port->shape()));
-    for (const auto& attribute : call_.attributes.all())
-      key += std::visit([&](const auto& v) { return fmt::format(" {}={}", attribute.first, v); },
-                        attribute.second);
-    return key;
-  }
-
   /// What every declared symmetry shows; what a path does not take becomes a note. Not `everything`: permuted
   /// terms only, whose effect is the data's; the others are the path's and the shape's.
   Result<void> run(OrderEffects& effects, bool everything) {
@@ -245,6 +228,34 @@ class CallExperiments {
   std::vector<Contract> contracts_;
 };
 
+/// Op, path, attributes and shapes of a call, when a passing case measures it; empty when it does not. Asks
+/// the program alone, so that it is known of cases that ran elsewhere.
+std::string measured_call(const OpTable& ops, const Program& program, const Assignment& assignment,
+                          std::size_t index) {
+  const OpCall& call = program.calls[index];
+  const Op& op = *ops.find(call.op);
+  for (const TensorId id : call.outputs)
+    if (std::ranges::find(program.spec(id).shape, 0) != program.spec(id).shape.end()) return {};
+  std::string key = fmt::format("{} {}", call.op, assignment.implementations[index]->path);
+  std::vector<std::optional<Shape>> shapes;
+  for (const TensorId id : call.inputs) {
+    shapes.push_back(id == no_tensor ? std::optional<Shape>() : program.spec(id).shape);
+    key += id == no_tensor
+               ? " -"
+               : fmt::format(" {}{}", name_of(program.spec(id).dtype), to_string(program.spec(id).shape));
+  }
+  for (const auto& attribute : call.attributes.all())
+    key += std::visit([&](const auto& v) { return fmt::format(" {}={}", attribute.first, v); },
+                      attribute.second);
+  if (program.calls.size() == 1) return key;
+  if (op.work(call, program).flops > most_isolated_flops) return {};
+  const auto symmetries = op.symmetries(call.attributes, shapes);
+  const bool reduces = std::ranges::any_of(symmetries, [&](const Symmetry& s) {
+    return s.kind == Kind::reduction && units_along(s, std::span<const std::optional<Shape>>(shapes)) >= 2;
+  });
+  return reduces ? key : std::string();
+}
+
 /// What healthy devices with other orders would compute; Programs of one call.
 Result<OrderSpread> ensemble(const OrderSubject& subject, const RunResult& run) {
   const OpCall& call = subject.program.calls.front();
@@ -323,11 +334,11 @@ OrderEffects measure_order_effects(const OrderSubject& subject, const std::vecto
   }
   const bool single = subject.program.calls.size() == 1;
   for (std::size_t index = 0; index < subject.program.calls.size(); ++index) {
-    CallExperiments call(subject, index, runs.front());
-    if (call.empty() || (!single && !call.reduces())) continue;
-    if (!single && call.flops() > most_isolated_flops) continue;
-    const bool fresh = measured.insert(call.key()).second;
+    const std::string key = measured_call(subject.ops, subject.program, subject.assignment, index);
+    if (key.empty()) continue;
+    const bool fresh = measured.insert(key).second;
     if (!single && !fresh) continue;
+    CallExperiments call(subject, index, runs.front());
     if (auto ok = call.run(effects, fresh); !ok)
       effects.notes.push_back(fmt::format("{}: {}", subject.program.calls[index].op, ok.error().message));
   }
@@ -342,6 +353,13 @@ OrderEffects measure_order_effects(const OrderSubject& subject, const std::vecto
   else
     effects.notes.push_back(fmt::format("ensemble: {}", spread.error().message));
   return effects;
+}
+
+void note_measured(const OpTable& ops, const Program& program, const Assignment& assignment,
+                   std::set<std::string>& measured) {
+  for (std::size_t index = 0; index < program.calls.size(); ++index)
+    if (std::string key = measured_call(ops, program, assignment, index); !key.empty())
+      measured.insert(std::move(key));
 }
 
 }  // namespace parity

@@ -32,4 +32,8 @@ struct OrderSubject {
 OrderEffects measure_order_effects(const OrderSubject& subject, const std::vector<RunResult>& runs,
                                    std::set<std::string>& measured);
 
+/// Adds to `measured` what measure_order_effects() would of a passing case that is not sampled.
+void note_measured(const OpTable& ops, const Program& program, const Assignment& assignment,
+                   std::set<std::string>& measured);
+
 }  // namespace parity

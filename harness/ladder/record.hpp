@@ -121,8 +121,11 @@ struct Record {
   std::vector<double> device_seconds, host_seconds;  ///< one per run
   double judge_seconds = 0;
   double reference_seconds = 0;  ///< of the first step's tracked references (fp64) alone; 0: sampled
+  double case_seconds = 0;       ///< all that the case took, from its inputs to its verdict
   double flops = 0, bytes = 0;   ///< of one run
   std::string repro;             ///< the command that runs this case again
+  /// The last lines that a worker process printed before it was lost with this case.
+  std::vector<std::string> last_words;
   Provenance provenance;
 };
 

@@ -383,4 +383,14 @@ Record Runner::run(const Case& c, const std::string& path) {
   return record;
 }
 
+void Runner::pass_over(const Case& c, const std::string& path) {
+  const Stage* stage = stages_.find(c.stage);
+  if (!options_.order_effects || stage == nullptr) return;
+  const auto program = stage->build(c);
+  if (!program || !check_program(ops_, *program) || judges_by_sample(ops_, *program, options_.reference))
+    return;
+  if (const auto assignment = assign(device_, *program, path))
+    note_measured(ops_, *program, *assignment, measured_orders_);
+}
+
 }  // namespace parity

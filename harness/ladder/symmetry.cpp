@@ -16,9 +16,8 @@ struct Split {
   bool there = false;
 };
 
-Split split_at(const Tensor& tensor, std::size_t from_last) {
+Split split_at(const Shape& shape, std::size_t from_last) {
   Split split;
-  const Shape& shape = tensor.shape();
   if (from_last >= shape.size()) return split;
   split.there = true;
   split.dimension = shape.size() - 1 - from_last;
@@ -29,8 +28,8 @@ Split split_at(const Tensor& tensor, std::size_t from_last) {
 }
 
 /// Units of one stretch; 0 where the axis is not made of whole ones.
-std::int64_t units_of(const Tensor& tensor, const PortAxis& axis) {
-  const Split split = split_at(tensor, axis.from_last);
+std::int64_t units_of(const Shape& shape, const PortAxis& axis) {
+  const Split split = split_at(shape, axis.from_last);
   const std::int64_t stretch = axis.stretch == 0 ? split.extent : axis.stretch;
   if (!split.there || stretch == 0 || split.extent % stretch != 0 || stretch % axis.unit != 0) return 0;
   return stretch / axis.unit;
@@ -50,15 +49,22 @@ std::string_view name_of(Symmetry::Kind kind) {
   return "unknown";
 }
 
-std::int64_t units_along(const Symmetry& symmetry, const std::vector<const Tensor*>& inputs) {
+std::int64_t units_along(const Symmetry& symmetry, std::span<const std::optional<Shape>> inputs) {
   std::int64_t units = 0;
   for (const PortAxis& axis : symmetry.inputs) {
-    if (axis.values || axis.port >= inputs.size() || inputs[axis.port] == nullptr) continue;
+    if (axis.values || axis.port >= inputs.size() || !inputs[axis.port]) continue;
     const std::int64_t own = units_of(*inputs[axis.port], axis);
     if (own == 0 || (units != 0 && own != units)) return 0;
     units = own;
   }
   return units;
+}
+
+std::int64_t units_along(const Symmetry& symmetry, const std::vector<const Tensor*>& inputs) {
+  std::vector<std::optional<Shape>> shapes;
+  for (const Tensor* input : inputs)
+    shapes.push_back(input == nullptr ? std::optional<Shape>() : input->shape());
+  return units_along(symmetry, std::span<const std::optional<Shape>>(shapes));
 }
 
 std::vector<std::int64_t> shuffled_units(std::int64_t n, std::uint64_t seed) {
@@ -82,8 +88,8 @@ std::vector<std::int64_t> inverse_of(std::span<const std::int64_t> order) {
 }
 
 Result<Tensor> take_units(const Tensor& tensor, const PortAxis& axis, std::span<const std::int64_t> units) {
-  const Split split = split_at(tensor, axis.from_last);
-  const std::int64_t all = units_of(tensor, axis);
+  const Split split = split_at(tensor.shape(), axis.from_last);
+  const std::int64_t all = units_of(tensor.shape(), axis);
   if (all == 0) return fail(ErrorKind::internal, "a tensor has no whole units along its axis");
   const std::int64_t stretch = all * axis.unit;
   std::vector<std::int64_t> source;
@@ -105,8 +111,8 @@ Result<Tensor> take_units(const Tensor& tensor, const PortAxis& axis, std::span<
 }
 
 Result<Tensor> without_last_units(const Tensor& tensor, const PortAxis& axis, std::int64_t count) {
-  const Split split = split_at(tensor, axis.from_last);
-  const std::int64_t all = units_of(tensor, axis);
+  const Split split = split_at(tensor.shape(), axis.from_last);
+  const std::int64_t all = units_of(tensor.shape(), axis);
   if (all == 0) return fail(ErrorKind::internal, "a tensor has no whole units along its axis");
   Tensor out = tensor;
   for (std::int64_t o = 0; o < split.outer; ++o)

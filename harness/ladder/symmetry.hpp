@@ -41,6 +41,8 @@ std::string_view name_of(Symmetry::Kind kind);
 
 /// Units along the index in one stretch of the inputs; 0 where they do not agree.
 std::int64_t units_along(const Symmetry& symmetry, const std::vector<const Tensor*>& inputs);
+/// The same from shapes; absent port: nullopt.
+std::int64_t units_along(const Symmetry& symmetry, std::span<const std::optional<Shape>> inputs);
 
 /// 0 .. n-1 shuffled by `seed` (Philox): the same on every machine.
 std::vector<std::int64_t> shuffled_units(std::int64_t n, std::uint64_t seed);

@@ -1,0 +1,114 @@
+// A plan shared out among several runs, and their records put together again.
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "harness/cli/record_testing.hpp"
+
+namespace parity {
+namespace {
+
+/// Cases of one shape, whose order experiments are made once a run: shards must know who makes them.
+Words shared() {
+  return {"run",
+          "--device",
+          "cpu",
+          "--path",
+          "sequential_f32",
+          "--case",
+          "gemm m={3,4} n=5 k={6,30} fill={normal,positive,integer}",
+          "--case",
+          "attention batch=1 seq=3 heads=2 kv_heads=1 head_dim=4 mask=y gradient={n,y}"};
+}
+
+std::string shard_of(const ScratchDirectory& scratch, const std::string& name) {
+  return scratch.file(name) + "/records.jsonl";
+}
+
+TEST(ShardedRun, FourShardsMergedAreOneRun) {
+  const ScratchDirectory scratch;
+  ASSERT_EQ(parity(with(shared(), {"--out", scratch.file("whole")}), one_thread()).code, 0);
+  const auto whole = timeless(records_in(scratch.file("whole")));
+  ASSERT_EQ(whole.size(), 14u);
+  Words report = {"report"};
+  std::multiset<std::string> merged;
+  for (const char* number : {"1", "2", "3", "4"}) {
+    const std::string directory = scratch.file(std::string("s") + number);
+    // By recorded times, as a pipeline would; the second as an engine numbers its jobs.
+    Words words =
+        with(shared(), {"--out", directory, "--times", scratch.file("whole/records.jsonl"), "--shard"});
+    ProgramOptions options = one_thread();
+    if (number == std::string("2")) {
+      words.emplace_back("auto/4");
+      options.environment.emplace_back("JOB_COMPLETION_INDEX=1");
+    } else {
+      words.push_back(std::string(number) + "/4");
+    }
+    const ProgramRun run = parity(words, options);
+    ASSERT_EQ(run.code, 0) << run.err;
+    expect_holds(run.err, std::string("shard ") + number + "/4, from ");
+    const std::vector<Record> records = records_in(directory);
+    EXPECT_GT(records.size(), 0u);
+    EXPECT_LT(records.size(), 14u);
+    merged.merge(timeless(records));
+    report.push_back(directory + "/records.jsonl");
+  }
+  EXPECT_TRUE(merged == whole);
+  const ProgramRun together = parity(report);
+  EXPECT_EQ(together.code, 0) << together.err;
+  expect_holds(together.out, "passed: 14 pass");
+
+  report.pop_back();
+  const ProgramRun lacking = parity(report);
+  EXPECT_EQ(lacking.code, 2);
+  expect_holds(lacking.err, "of 4 shards, 4 is not there");
+  const ProgramRun forced = parity(with(report, {"--force-merge"}));
+  EXPECT_EQ(forced.code, 5);
+  expect_holds(forced.out, "Incomplete: of 4 shards, 4 is not there");
+  const ProgramRun alone = parity({"report", report[1]});
+  EXPECT_EQ(alone.code, 5);
+  expect_holds(alone.err, "of 4 shards, 2, 3, 4 are not there");
+
+  std::filesystem::create_directory(scratch.file("copy"));
+  std::filesystem::copy_file(report[1], shard_of(scratch, "copy"));
+  const ProgramRun twice = parity(with(report, {shard_of(scratch, "copy")}));
+  EXPECT_EQ(twice.code, 2);
+  expect_holds(twice.err, "shard 1/4 is there twice");
+}
+
+TEST(ShardedRun, RecordsOfOtherCommitsAndSuitesAreNotMergedUnasked) {
+  const ScratchDirectory scratch;
+  for (const char* name : {"a", "b"})
+    ASSERT_EQ(parity(with(twelve(), {"--out", scratch.file(name)}), one_thread()).code, 0);
+  const Words both = {"report", shard_of(scratch, "a"), shard_of(scratch, "b")};
+  EXPECT_EQ(parity(both).code, 0);
+  const std::string text = contents(shard_of(scratch, "b"));
+  const auto replaced = [&](const std::string& from, const std::string& to) {
+    std::string changed = text;
+    const std::size_t at = changed.find(from);
+    ASSERT_NE(at, std::string::npos);
+    changed.replace(at, from.size(), to);
+    std::ofstream(shard_of(scratch, "b"), std::ios::trunc) << changed;
+  };
+  replaced("\"suite\":\"\"", "\"suite\":\"ladder\"");
+  const ProgramRun suites = parity(both);
+  EXPECT_EQ(suites.code, 2);
+  expect_holds(suites.err, "different suites");
+  EXPECT_EQ(parity(with(both, {"--force-merge"})).code, 0);
+  replaced("\"provenance\":{\"commit\":\"", "\"provenance\":{\"commit\":\"x");
+  const ProgramRun commits = parity(both);
+  EXPECT_EQ(commits.code, 2);
+  expect_holds(commits.err, "different commits");
+}
+
+TEST(ShardedRun, AShardIsOneOfItsNumber) {
+  for (const char* wrong : {"0/4", "5/4", "auto", "4"}) {
+    const ProgramRun run = parity(with(twelve(), {"--shard", wrong}));
+    EXPECT_EQ(run.code, 2) << wrong;
+    expect_holds(run.err, "--shard");
+  }
+  EXPECT_EQ(parity(with(twelve(), {"--times", "x"})).code, 2);
+}
+
+}  // namespace
+}  // namespace parity

@@ -1,0 +1,237 @@
+// `parity run` on a backend whose driver crashes, hangs and lies; and runs that were killed, and resumed.
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <map>
+
+#include "harness/cli/record_testing.hpp"
+
+namespace parity {
+namespace {
+
+const std::filesystem::path crashing_module = PARITY_CRASHING_BACKEND;
+
+/// The options that put the crashing backend in the place of the CUDA one.
+ProgramOptions crashing() {
+  ProgramOptions options = one_thread();
+  options.environment.push_back("PARITY_BACKEND_DIR=" + crashing_module.parent_path().string());
+  return options;
+}
+
+/// A run of one small gemm a fault.
+Words faults(const std::string& k, const Words& more = {}) {
+  Words words = {"run", "--device",           "cuda:0", "--repeats",
+                 "1",   "--no-order-effects", "--case", "gemm m=3 n=4 k=" + k};
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+TEST(WorkerRun, EveryFaultIsARowAndTheRunGoesOn) {
+  const ScratchDirectory scratch;
+  const ProgramRun run =
+      parity(faults("{101..110}", {"--case-timeout", "2", "--out", scratch.file("r")}), crashing());
+  EXPECT_EQ(run.code, 1) << run.out << run.err;
+  expect_holds(run.err, "driver: page fault");
+  expect_holds(run.err, "driver: hello");
+  const std::vector<Record> records = records_in(scratch.file("r"));
+  ASSERT_EQ(records.size(), 10u);
+  const std::map<int, std::pair<Verdict, std::string>> expected = {
+      {102, {Verdict::crash, "was killed by SIGSEGV"}},
+      {103, {Verdict::crash, "was killed by SIGABRT"}},
+      {104, {Verdict::timeout, "did not finish within 2 s"}},
+      {105, {Verdict::crash, "exited with code 0 without a result"}},
+      {106, {Verdict::crash, "wrote what is no message, '?garbage'"}},
+      {107, {Verdict::crash, "as the kernel does when memory runs out"}},
+      {108, {Verdict::crash, "the device was lost (planted)"}},
+  };
+  for (int k = 101; k <= 110; ++k) {
+    const Record& record = records[static_cast<std::size_t>(k) - 101];
+    const auto found = expected.find(k);
+    EXPECT_EQ(record.verdict, found == expected.end() ? Verdict::pass : found->second.first)
+        << record.case_text << ": " << record.reason;
+    if (found != expected.end()) expect_holds(record.reason, found->second.second);
+    expect_holds(record.repro, record.case_text);
+    EXPECT_EQ(record.device.id, "cuda:0");
+  }
+  EXPECT_EQ(records[1].last_words, std::vector<std::string>{"driver: page fault"});
+}
+
+TEST(WorkerRun, ChatterOnStandardOutputIsKeptApart) {
+  const ProgramRun run = parity(faults("109", {"--json"}), crashing());
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_TRUE(parse_record_json(run.out.substr(0, run.out.find('\n')))) << run.out;
+  expect_holds(run.err, "driver: hello");
+}
+
+TEST(WorkerRun, WorkersRecordWhatTheProcessItselfWould) {
+  const ScratchDirectory scratch;
+  // Order experiments are made once for each shape: a fresh worker has to know of those before it.
+  const Words words = {"run",
+                       "--device",
+                       "cuda:0",
+                       "--case",
+                       "gemm m=3 n=4 k=1 fill={normal,positive}",
+                       "--case",
+                       "gemm m=3 n=4 k={10,11} fill={normal,positive,cancelling}"};
+  const auto with = [&](const char* directory, Words more, bool here) {
+    Words all = words;
+    all.insert(all.end(), more.begin(), more.end());
+    all.insert(all.end(), {"--out", scratch.file(directory)});
+    if (here) all.emplace_back("--in-process");
+    return parity(all, crashing()).code;
+  };
+  EXPECT_EQ(with("here", {}, true), 0);
+  EXPECT_EQ(with("workers", {}, false), 0);
+  // k=102 comes in between in the plan of this one; its worker is lost.
+  EXPECT_EQ(with("crash", {"--case", "gemm m=3 n=4 k=102", "--case", "gemm m=3 n=4 k=10 seed=9"}, false), 1);
+  EXPECT_EQ(with("last", {"--case", "gemm m=3 n=4 k=10 seed=9"}, true), 0);
+  const auto here = timeless(records_in(scratch.file("here")));
+  EXPECT_EQ(here.size(), 8u);
+  EXPECT_TRUE(here == timeless(records_in(scratch.file("workers"))));
+  std::vector<Record> crash = records_in(scratch.file("crash"));
+  ASSERT_EQ(crash.size(), 10u);
+  EXPECT_EQ(crash[8].verdict, Verdict::crash);
+  crash.erase(crash.begin() + 8);
+  EXPECT_TRUE(timeless(records_in(scratch.file("last"))) == timeless(crash));
+}
+
+TEST(WorkerRun, ADriverThatCannotBeOpenedIsFive) {
+  const ScratchDirectory scratch;
+  std::filesystem::copy_file(crashing_module, scratch.path() / crashing_module.filename());
+  std::ofstream(scratch.file("broken")) << "yes";
+  ProgramOptions options = crashing();
+  options.environment.back() = "PARITY_BACKEND_DIR=" + scratch.path().string();
+  const ProgramRun run = parity(faults("1", {"--out", scratch.file("r")}), options);
+  EXPECT_EQ(run.code, 5);
+  for (const char* part : {"given up", "3 workers in a row", "SIGSEGV"}) expect_holds(run.err, part);
+}
+
+TEST(WorkerRun, DevicesWorkSideBySideIntoOneRecord) {
+  const ScratchDirectory scratch;
+  const ProgramRun run = parity({"run", "--device", "cuda:0", "--device", "cuda:1", "--repeats", "1",
+                                 "--case", "gemm m=3 n=4 k={1,102,10}", "--out", scratch.file("r")},
+                                crashing());
+  EXPECT_EQ(run.code, 1) << run.err;
+  std::map<std::string, int> passes, crashes;
+  for (const Record& record : records_in(scratch.file("r")))
+    ++(record.verdict == Verdict::pass ? passes : crashes)[record.device.id];
+  EXPECT_EQ(passes, (std::map<std::string, int>{{"cuda:0", 2}, {"cuda:1", 2}}));
+  EXPECT_EQ(crashes, (std::map<std::string, int>{{"cuda:0", 1}, {"cuda:1", 1}}));
+}
+
+TEST(Resume, KilledAtAnyMomentItGoesOnAndNothingIsLostOrDoneTwice) {
+  const ScratchDirectory scratch;
+  ASSERT_EQ(parity(with(twelve(), {"--out", scratch.file("whole")}), one_thread()).code, 0);
+  const auto whole = timeless(records_in(scratch.file("whole")));
+  ASSERT_EQ(whole.size(), 12u);
+  const char* asked = std::getenv("PARITY_TEST_KILLS");
+  const int kills = asked ? std::atoi(asked) : 3;
+  for (int i = 0; i < kills; ++i) {
+    const std::string directory = scratch.file("killed" + std::to_string(i));
+    const std::string records = directory + "/records.jsonl";
+    ProgramOptions options = one_thread();
+    options.signal = SIGKILL;
+    options.signal_when_exists = records;
+    // From "the file is there" to "most of it is": another place each time.
+    options.signal_when_larger_than = static_cast<std::uintmax_t>(i) *
+                                      std::filesystem::file_size(scratch.file("whole/records.jsonl")) /
+                                      static_cast<std::uintmax_t>(kills) * 8 / 10;
+    const int code = parity(with(twelve(), {"--out", directory}), options).code;
+    // A quick machine may have come to the end.
+    ASSERT_TRUE(code == 128 + SIGKILL || code == 0) << code;
+    const auto before = read_record_log(records);
+    ASSERT_TRUE(before) << before.error().message;
+    const ProgramRun resumed = parity(with(twelve(), {"--resume", directory}), one_thread());
+    EXPECT_EQ(resumed.code, 0) << resumed.err;
+    expect_holds(resumed.err, std::to_string(before->records.size()) + " of 12 cases are recorded");
+    const auto after = read_record_log(records);
+    ASSERT_TRUE(after) << after.error().message;
+    EXPECT_TRUE(after->missing.empty()) << after->missing.front();
+    EXPECT_TRUE(timeless(after->records) == whole);
+    // What was there is there still, in its place.
+    for (std::size_t n = 0; n < before->records.size(); ++n)
+      EXPECT_EQ(to_json_line(before->records[n]), to_json_line(after->records[n]));
+  }
+}
+
+TEST(Resume, ATornLastLineIsCutOffAndSaid) {
+  const ScratchDirectory scratch;
+  const std::string out = scratch.file("r"), records = out + "/records.jsonl";
+  ASSERT_EQ(parity(with(twelve(), {"--out", out}), one_thread()).code, 0);
+  const std::string text = contents(records);
+  std::ofstream(records, std::ios::trunc) << text.substr(0, text.size() / 2);
+  const ProgramRun resumed = parity(with(twelve(), {"--resume", out}), one_thread());
+  EXPECT_EQ(resumed.code, 0) << resumed.err;
+  expect_holds(resumed.err, "the last line was torn");
+  EXPECT_EQ(records_in(out).size(), 12u);
+  // Once more: there is nothing left to do, and the verdict is that of all cases.
+  const ProgramRun again = parity(with(twelve(), {"--resume", out}), one_thread());
+  EXPECT_EQ(again.code, 0) << again.err;
+  expect_holds(again.err, "12 of 12 cases are recorded");
+  expect_holds(again.out, "passed: 12 pass");
+}
+
+TEST(Resume, AnotherRunIsRefusedAndTheDifferenceNamed) {
+  const ScratchDirectory scratch;
+  const std::string out = scratch.file("r");
+  ASSERT_EQ(parity(with(twelve(), {"--out", out}), one_thread()).code, 0);
+  const std::string before = contents(out + "/records.jsonl");
+  const std::vector<std::pair<Words, std::string>> others = {
+      {with(twelve(), {"--repeats", "2"}), "the options: --repeats 3 --no-order-effects then, --repeats 2 "},
+      {with(twelve(), {"k=30"}), "the filter: none then, k=30 now"},
+      {with(twelve(), {"--seed", "5"}), "is recorded and not planned"},
+      {with(twelve(), {"--case", "gemm m=9 n=9 k=9"}), "the cases: 12 then, 13 now"},
+      {{"run", "--device", "cpu"}, "the suite: none then, smoke now"},
+  };
+  for (const auto& [words, part] : others) {
+    const ProgramRun run = parity(with(words, {"--resume", out}), one_thread());
+    EXPECT_EQ(run.code, 2) << run.err;
+    expect_holds(run.err, part);
+  }
+  EXPECT_EQ(contents(out + "/records.jsonl"), before);
+  const ProgramRun none = parity(with(twelve(), {"--resume", scratch.file("nothing")}));
+  EXPECT_EQ(none.code, 2);
+  expect_holds(none.err, "there is no run to resume");
+}
+
+TEST(Resume, TwoRunsOnOneFolderAreOneTooMany) {
+  const ScratchDirectory scratch;
+  const std::string out = scratch.file("r");
+  ASSERT_EQ(parity(with(twelve(), {"--out", out}), one_thread()).code, 0);
+  const auto log = RecordLog::open(out + "/records.jsonl", RecordLog::Mode::append);
+  ASSERT_TRUE(log);
+  for (const char* how : {"--out", "--resume"}) {
+    const ProgramRun run = parity(with(twelve(), {how, out}), one_thread());
+    EXPECT_EQ(run.code, 2);
+    expect_holds(run.err, "another run is writing this file");
+  }
+}
+
+TEST(Resume, ADiskThatFillsUpIsSaidAndWhatIsRecordedStays) {
+  const ScratchDirectory scratch;
+  const std::string out = scratch.file("r"), records = out + "/records.jsonl";
+  ProgramOptions small = one_thread();
+  small.most_file_bytes = 20000;
+  const ProgramRun full = parity(with(twelve(), {"--out", out}), small);
+  EXPECT_EQ(full.code, 5) << full.err;
+  expect_holds(full.err, records + ": a record could not be written");
+  const auto before = read_record_log(records);
+  ASSERT_TRUE(before) << before.error().message;
+  EXPECT_EQ(before->note, "");
+  EXPECT_GT(before->records.size(), 0u);
+  EXPECT_LT(before->records.size(), 12u);
+  EXPECT_EQ(parity(with(twelve(), {"--resume", out}), one_thread()).code, 0);
+  EXPECT_EQ(records_in(out).size(), 12u);
+}
+
+TEST(Resume, AFolderThatCannotBeWrittenIsNamed) {
+  // Root may write anywhere but there.
+  const ProgramRun run = parity(with(twelve(), {"--out", "/proc/self/parity"}));
+  EXPECT_EQ(run.code, 2);
+  expect_holds(run.err, "/proc/self/parity");
+}
+
+}  // namespace
+}  // namespace parity
