@@ -44,7 +44,7 @@ int work(const Context& context, const RunRequest& request, bool one_of_several,
   std::vector<std::size_t> items;
   if (!plan.outline.items.empty())
     items = items_on(plan.outline, plan.outline.device_of(plan.outline.items.front()).id);
-  channel.write(ready_line(to_json_line(plan.outline)));
+  channel.write(ready_line(outline_line(plan.outline)));
   while (const auto line = channel.read_line()) {
     const auto order = parse_order(*line);
     if (!order || order->run >= items.size()) {

@@ -44,7 +44,7 @@ Record blank_record(const PlanOutline& plan, std::size_t number) {
   return blank;
 }
 
-std::string to_json_line(const PlanOutline& plan) {
+std::string outline_line(const PlanOutline& plan) {
   Json json{{"groups", Json::array()}, {"items", Json::array()}, {"notes", plan.notes}};
   for (const PlanGroup& group : plan.groups) {
     // The fields of device and provenance are named once, with a record's.

@@ -40,7 +40,7 @@ std::string identity_of(const PlanOutline& plan, const std::string& device = {})
 Record blank_record(const PlanOutline& plan, std::size_t item);
 
 /// As one line of JSON, and back.
-std::string to_json_line(const PlanOutline& plan);
+std::string outline_line(const PlanOutline& plan);
 Result<PlanOutline> parse_plan_outline(std::string_view line);
 
 }  // namespace parity::cli

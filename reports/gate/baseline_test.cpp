@@ -66,6 +66,9 @@ TEST(Baseline, WhatCannotBeReadIsNamedWithItsLine) {
   const std::size_t at = long_histogram.find("\"first_bin\":") + 12;
   long_histogram.insert(at, "4");
   EXPECT_NE(message(long_histogram).find("more bins"), std::string::npos);
+  std::string no_bin = good;
+  no_bin.insert(at, "-");
+  EXPECT_NE(message(no_bin).find("more bins"), std::string::npos);
 }
 
 TEST(Bless, TakesOverWhatFitsAndCountsWhatChanged) {

@@ -146,6 +146,7 @@ TEST(Gate, NewCasesAreSaidAndDoNotFail) {
   EXPECT_TRUE(report.passes());
   ASSERT_EQ(report.findings.size(), 1u);
   EXPECT_EQ(report.findings[0].kind, Kind::fresh);
+  EXPECT_NE(report.findings[0].text.find("parity bless"), std::string::npos);
   records.back().verdict = Verdict::fail;
   EXPECT_EQ(failing(gate(records)), std::vector{Kind::contract});
 }
