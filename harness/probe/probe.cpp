@@ -186,12 +186,17 @@ std::vector<ArithmeticModel> models_of_tree(const Implementation& implementation
     if (!there) bases.push_back(std::move(model));
   };
   // Where inputs are narrowed on the way to the multiplier (TF32), by cutting or by rounding: a tree does not
-  // say.
-  const auto add_bases = [&](const ArithmeticModel& model, Denormals denormals) {
+  // say. Nor that they are: a library may leave the tensor cores out for shapes that do not suit them, which
+  // shows as a sum of two at a time.
+  const auto add_bases = [&](ArithmeticModel model, Denormals denormals) {
     add_base(model, denormals, model.multiply_rounding);
-    if (model.precision.multiply == format_of(model.precision.input)) return;
+    const FloatFormat whole = format_of(model.precision.input);
+    if (model.precision.multiply == whole) return;
     for (const Rounding conversion : {Rounding::nearest_even, Rounding::toward_zero})
       add_base(model, denormals, conversion);
+    if (tree.largest_fan_in() > 2) return;
+    model.precision.multiply = whole;
+    add_base(model, denormals, Rounding::nearest_even);
   };
   for (const ArithmeticModel& model : implementation.replays) add_bases(model, model.denormals);
   const Denormals contract = implementation.contract.denormals;

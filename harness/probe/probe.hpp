@@ -49,7 +49,8 @@ Result<ProbeRecord> probe_implementation(const OpTable& ops, Device& device,
 /// The models whose tree is the given one and that the implementation may have: known orders on their fast
 /// paths, any other tree as Kind::tree; fused and separate multiply-adds, or multi-term adders of 23 to 28
 /// fraction bits; each with the denormal modes the implementation declares and, where inputs are narrowed
-/// before they are multiplied (TF32), cut as well as rounded.
+/// before they are multiplied (TF32), cut as well as rounded, and not narrowed at all where no addition takes
+/// more than two.
 std::vector<ArithmeticModel> models_of_tree(const Implementation& implementation, const SummationTree& tree);
 
 }  // namespace parity

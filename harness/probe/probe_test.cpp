@@ -131,6 +131,20 @@ TEST_F(Probe, ModelsOfATreeTryFusedAndSeparateAndEveryFraction) {
   for (const ArithmeticModel& m : models_of_tree(core, *fused)) EXPECT_EQ(m.accumulation->adder.terms, 16);
 }
 
+TEST_F(Probe, ALibraryThatLeavesTheTensorCoresOutIsFoundOut) {
+  HostPath path{find(cpu, "gemm", "sequential_f32"), nullptr};
+  path.kernel = emulated_kernel(ops, path.implementation.contract);
+  path.implementation.knowledge = OrderKnowledge::unknown;
+  path.implementation.multiply = tf32_format;
+  path.implementation.contract.precision.multiply = tf32_format;
+  path.implementation.replays.clear();
+  const auto device = make_host_device({"cpu:9", "cpu", "no TF32", "", "", {}}, {path});
+  const ProbeRecord record = probe(*device, "gemm", "sequential_f32", 128);
+  ASSERT_TRUE(record.replay.result) << record.replay.note;
+  EXPECT_TRUE(record.replay.result->all_equal()) << record.replay.result->model;
+  EXPECT_TRUE(record.replay.result->model.starts_with("f32 -> f32")) << record.replay.result->model;
+}
+
 TEST_F(Probe, InputsNarrowedByCuttingOrRoundingAreBothTried) {
   for (const Rounding conversion : {Rounding::nearest_even, Rounding::toward_zero}) {
     const auto honest = std::ranges::find_if(cpu.implementations(), [](const Implementation& i) {

@@ -1,6 +1,7 @@
 // Products and sums of columns: a probe is a row of A against columns of ones, or a column that is added up.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 
@@ -11,28 +12,37 @@ namespace parity {
 
 namespace {
 
+/// Whether all elements of a row have the same bits.
+bool all_alike(std::span<const std::byte> row, std::size_t element_bytes) {
+  return std::ranges::equal(row.subspan(element_bytes), row.first(row.size() - element_bytes));
+}
+
 MaskOracle product_oracle(const CallRunner& loaded, const ProbeSize& size, const MaskScale& scale) {
   auto runner = std::make_shared<CallRunner>(loaded);
   for (std::int64_t i = 0; i < runner->input(1).elements(); ++i) runner->input(1).set_value(i, 1);
   return [runner, size, scale](std::span<const MaskProbe> probes) -> Result<std::vector<double>> {
-    std::vector<double> sums;
+    std::vector<double> sums(probes.size(), no_sum);
     const auto rows = static_cast<std::size_t>(size.rows);
     for (std::size_t first = 0; first < probes.size(); first += rows) {
-      const std::size_t count = std::min(rows, probes.size() - first);
+      const auto count = static_cast<std::int64_t>(std::min(rows, probes.size() - first));
+      const auto asked = probes.subspan(first, static_cast<std::size_t>(count));
+      // Rows that ask nothing keep what they held: a row's sum is no other row's affair.
       Tensor& a = runner->input(0);
-      for (std::size_t r = 0; r < rows; ++r)
+#pragma omp parallel for schedule(static) if (count * size.terms > 65536)
+      for (std::int64_t r = 0; r < count; ++r)
         for (std::int64_t k = 0; k < size.terms; ++k)
-          a.set_value(static_cast<std::int64_t>(r) * size.terms + k,
-                      r < count ? value_of_term(probes[first + r], k, scale) : 0);
+          a.set_value(r * size.terms + k, value_of_term(asked[static_cast<std::size_t>(r)], k, scale));
       const auto outputs = runner->run();
       if (!outputs) return tl::unexpected(outputs.error());
       const Tensor& d = outputs->front();
-      for (std::size_t r = 0; r < count; ++r) {
-        const auto at = static_cast<std::int64_t>(r) * size.cols;
+      const std::size_t element_bytes = size_of(d.dtype());
+      const std::size_t row_bytes = element_bytes * static_cast<std::size_t>(size.cols);
+#pragma omp parallel for schedule(static) if (count * size.cols > 65536)
+      for (std::int64_t r = 0; r < count; ++r) {
         // Columns of ones are alike: where they differ, the order is not one.
-        bool same = true;
-        for (std::int64_t c = 1; c < size.cols; ++c) same = same && d.bits(at + c) == d.bits(at);
-        sums.push_back(same ? d.value(at) / scale.unit : no_sum);
+        const auto row = d.bytes().subspan(static_cast<std::size_t>(r) * row_bytes, row_bytes);
+        if (all_alike(row, element_bytes))
+          sums[first + static_cast<std::size_t>(r)] = d.value(r * size.cols) / scale.unit;
       }
     }
     return sums;
