@@ -1,11 +1,13 @@
 #include "harness/numerics/summation_tree.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <random>
 
 #include "harness/numerics/arithmetic.hpp"
+#include "harness/numerics/multi_term_adder.hpp"
 #include "harness/numerics/tree_description.hpp"
 #include "harness/numerics/tree_drawing.hpp"
 #include "harness/numerics/tree_order.hpp"
@@ -204,6 +206,41 @@ TEST(SummationTree, ReplaysTheBitsOfKnownOrders) {
     // Another length is not what the tree is about.
     EXPECT_FALSE((*general)->matmul(b, false, random_matrix(21, 3, trial.input, 3), false).bits_known);
   }
+}
+
+/// 17 products in one addition of an adder of 16 and a sum: the first was a sum already, normalised; its
+/// exponent is that of its value, not that of its factors.
+TEST(SummationTree, AProductMoreThanTheAdderTakesCameAsTheSum) {
+  const std::int64_t k = 17, rows = 60, cols = 21;
+  std::string text = "(0";
+  for (std::int64_t i = 1; i < k; ++i) text += fmt::format(" {}", i);
+  const auto tree = std::make_shared<const SummationTree>(parse(text + ")"));
+  ArithmeticModel model;
+  model.precision.input = DType::f16;
+  model.precision.multiply = format_of(DType::f16);
+  model.accumulation = Accumulation{{Kind::tree, 0, 0, tree}, MultiplyAdd::multi_term, {16, 25}};
+  const Value a = random_matrix(rows, k, DType::f16, 1), b = random_matrix(k, cols, DType::f16, 2);
+  const auto in_two_steps = (*make_emulated_arithmetic(model))->matmul(a, false, b, false);
+  model.accumulation->adder.terms = 17;
+  const auto at_once = (*make_emulated_arithmetic(model))->matmul(a, false, b, false);
+  EXPECT_NE(in_two_steps.v, at_once.v);
+  const auto at = [](const std::vector<double>& v, std::int64_t i) { return v[static_cast<std::size_t>(i)]; };
+  for (std::int64_t r = 0; r < rows; ++r)
+    for (std::int64_t c = 0; c < cols; ++c) {
+      std::vector<double> left, right;
+      for (std::int64_t i = 0; i < k; ++i) {
+        left.push_back(at(a.v, r * k + i));
+        right.push_back(at(b.v, i * cols + c));
+      }
+      const int lowest = format_of(DType::f16).min_exponent;
+      const double first =
+          multi_term_sum(std::span(left).first(1), std::span(right).first(1), {}, lowest, 25, false);
+      const std::vector<double> sums{first};
+      EXPECT_EQ(
+          at(in_two_steps.v, r * cols + c),
+          multi_term_sum(std::span(left).subspan(1), std::span(right).subspan(1), sums, lowest, 25, false));
+      EXPECT_EQ(at(at_once.v, r * cols + c), multi_term_sum(left, right, {}, lowest, 25, false));
+    }
 }
 
 TEST(SummationTree, FusedNodesNeedAnAdder) {

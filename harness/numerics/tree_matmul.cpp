@@ -34,7 +34,8 @@ struct Step {
 /// logarithmic.
 class Program {
  public:
-  Program(const SummationTree& tree, bool multi_term) : tree_(tree), multi_term_(multi_term) {
+  /// `adder_terms`: the products that one step of the adder takes; 0: there is no adder.
+  Program(const SummationTree& tree, int adder_terms) : tree_(tree), adder_terms_(adder_terms) {
     std::vector<std::int64_t> need(static_cast<std::size_t>(tree.size()), 1);
     const auto needs = [&](std::int32_t node) { return need[static_cast<std::size_t>(node)]; };
     for (std::int32_t i = 0; i < tree.size(); ++i) {
@@ -97,8 +98,16 @@ class Program {
     std::vector<std::int64_t> terms;
     for (const std::int32_t child : tree_.children(node))
       if (tree_.node(child).leaf()) terms.push_back(tree_.node(child).term);
-    const auto sums = static_cast<std::int32_t>(tree_.children(node).size() - terms.size());
-    if (multi_term_ && (!terms.empty() || sums > 2)) {
+    auto sums = static_cast<std::int32_t>(tree_.children(node).size() - terms.size());
+    if (adder_terms_ > 0 && (!terms.empty() || sums > 2)) {
+      // One product more than a step takes: the first came as its sum, from a step of its own (a product that
+      // is exact and a sum of one term are the same leaf of a tree).
+      if (sums == 0 && std::ssize(terms) == adder_terms_ + 1) {
+        steps.push_back({Step::Kind::adder, static_cast<std::int64_t>(list.size()), 1, 0});
+        list.push_back(terms.front());
+        terms.erase(terms.begin());
+        sums = 1;
+      }
       steps.push_back({Step::Kind::adder, static_cast<std::int64_t>(list.size()),
                        static_cast<std::int32_t>(terms.size()), sums});
       list.insert(list.end(), terms.begin(), terms.end());
@@ -115,7 +124,7 @@ class Program {
   }
 
   const SummationTree& tree_;
-  bool multi_term_;
+  int adder_terms_;
 };
 
 template <class T, bool Fused>
@@ -299,7 +308,7 @@ void tree_matmul(const ArithmeticModel& model, const MatrixView<double>& a, cons
                  double* c, bool by_lanes) {
   const Accumulation& how = *model.accumulation;
   const bool multi_term = how.multiply_add == MultiplyAdd::multi_term;
-  const Program program(*how.order.tree, multi_term);
+  const Program program(*how.order.tree, multi_term ? how.adder.terms : 0);
   const Operands operands{program,
                           a,
                           b,

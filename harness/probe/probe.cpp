@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "harness/numerics/tree_description.hpp"
 #include "harness/numerics/tree_order.hpp"
@@ -95,8 +96,8 @@ Result<TreeReplay> replay_tree(const OpTable& ops, Device& device, const Impleme
   if (op == nullptr) return fail(ErrorKind::internal, fmt::format("no op is called {}", implementation.op));
   const DType store = widest_store(implementation);
   const bool linear = implementation.op == "linear";
-  const std::int64_t cols = std::max<std::int64_t>(size.cols, 64);
-  const Shape right = linear ? Shape{cols, size.terms} : Shape{size.terms, cols};
+  // The shape that was asked: another one may be another kernel's.
+  const Shape right = linear ? Shape{size.cols, size.terms} : Shape{size.terms, size.cols};
   std::vector<ProbePort> ports, results;
   if (column) {
     ports.push_back({"X", store, {size.terms, size.rows}});
@@ -105,7 +106,7 @@ Result<TreeReplay> replay_tree(const OpTable& ops, Device& device, const Impleme
     ports.push_back({"A", implementation.input, {size.rows, size.terms}});
     ports.push_back({"B", implementation.input, right});
     ports.push_back({});
-    results.push_back({"D", store, {size.rows, cols}});
+    results.push_back({"D", store, {size.rows, size.cols}});
   }
   auto runner = CallRunner::load(device, implementation, {}, ports, results);
   if (!runner) return tl::unexpected(runner.error());
@@ -137,6 +138,17 @@ Result<TreeReplay> replay_tree(const OpTable& ops, Device& device, const Impleme
   return replayed;
 }
 
+/// Whether a sum is among the parts of an addition of so many.
+bool joins_a_sum(const SummationTree& tree, std::int32_t parts) {
+  for (std::int32_t i = 0; i < tree.size(); ++i) {
+    const auto children = tree.children(i);
+    if (std::cmp_equal(children.size(), parts) &&
+        std::ranges::any_of(children, [&](std::int32_t child) { return !tree.node(child).leaf(); }))
+      return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 bool ProbeRecord::contradicts() const {
@@ -155,9 +167,15 @@ std::vector<ArithmeticModel> models_of_tree(const Implementation& implementation
   if (known.empty()) {
     Accumulation general;
     general.order = {SummationOrder::Kind::tree, 0, 0, std::make_shared<const SummationTree>(tree)};
-    general.multiply_add = tree.largest_fan_in() > 2 ? MultiplyAdd::multi_term : MultiplyAdd::fused;
-    general.adder.terms = std::clamp(tree.largest_fan_in() - 1, 1, 1024);
+    const int widest = tree.largest_fan_in();
+    general.multiply_add = widest > 2 ? MultiplyAdd::multi_term : MultiplyAdd::fused;
+    general.adder.terms = std::clamp(widest - 1, 1, 1024);
     known.push_back(general);
+    // Where no sum is among the widest additions, all of their parts may be products.
+    if (widest > 2 && !joins_a_sum(tree, widest)) {
+      general.adder.terms = widest;
+      known.push_back(general);
+    }
   }
   std::vector<Accumulation> accumulations;
   for (Accumulation a : known) {
