@@ -12,7 +12,8 @@ install ca-certificates
 apt-cache show g++ > /dev/null 2>&1 || { say "apt-get update"; as_root apt-get -q update; }
 
 install g++ cmake ninja-build ccache pkg-config git \
-  libeigen3-dev libfmt-dev libexpected-dev libcli11-dev nlohmann-json3-dev libgtest-dev libbenchmark-dev libmpfr-dev
+  libeigen3-dev libfmt-dev libexpected-dev libcli11-dev nlohmann-json3-dev libgtest-dev libbenchmark-dev libmpfr-dev \
+  libsqlite3-dev
 install libvulkan1 libvulkan-dev mesa-vulkan-drivers vulkan-validationlayers
 # For the sanitizer build with its fuzz targets, and the format check.
 install clang clang-format libomp-dev

@@ -25,6 +25,7 @@ constexpr const char* style = R"(<style>
 .plot-title{fill:#1f2328;font:600 16px system-ui,sans-serif}
 .plot-grid{stroke:#e3e7eb;stroke-width:1}
 .plot-frame{stroke:#818b98;stroke-width:1;fill:none}
+.plot-mark{stroke:#818b98;stroke-width:1;stroke-dasharray:3 3}
 .plot-line{fill:none;stroke-width:1.8;stroke-linejoin:round}
 .plot-dot{stroke:none}
 .plot-r{stroke:#aab2bb;stroke-width:6}.plot-r-dot{fill:#aab2bb}
@@ -39,7 +40,7 @@ constexpr const char* style = R"(<style>
 .plot-text,.plot-title{fill:#f0f6fc}
 .plot-small{fill:#9198a1}
 .plot-grid{stroke:#262c36}
-.plot-frame{stroke:#656c76}
+.plot-frame,.plot-mark{stroke:#656c76}
 .plot-r{stroke:#59616b}.plot-r-dot{fill:#59616b}
 .plot-0{stroke:#56b4e9}.plot-0-dot{fill:#56b4e9}
 .plot-1{stroke:#ff8c42}.plot-1-dot{fill:#ff8c42}
@@ -143,6 +144,16 @@ void draw_line(std::string& out, const PlotLine& line, const Look& look, const P
   }
 }
 
+/// The numbers stand above the uppermost panel.
+void draw_marks(std::string& out, const std::vector<PlotMark>& marks, const PlotAxis& x, double top,
+                double height, bool first) {
+  for (std::size_t i = 0; i < marks.size(); ++i) {
+    const double at = left + x.place(marks[i].x) * area_width;
+    segment(out, "mark", at, top, at, top + height);
+    if (first) text_at(out, at, top - 4, "small", "middle", std::to_string(i + 1));
+  }
+}
+
 void draw_panel(std::string& out, const PlotPanel& panel, const std::vector<Look>& looks, const PlotAxis& x,
                 double top, bool last) {
   std::vector<double> values;
@@ -210,6 +221,10 @@ std::string to_svg(const Plot& plot) {
     for (const PlotLine& line : panel.lines) xs.insert(xs.end(), line.x.begin(), line.x.end());
     gaps_of(panel, plot.x_label, notes);
   }
+  for (std::size_t i = 0; i < plot.marks.size(); ++i) {
+    xs.push_back(plot.marks[i].x);
+    notes.push_back(fmt::format("{}: {}", i + 1, plot.marks[i].text));
+  }
   const PlotAxis x = make_axis(xs, {.ticks = 10, .least_step = plot.whole_x ? 1.0 : 0.0});
 
   std::string body;
@@ -224,10 +239,11 @@ std::string to_svg(const Plot& plot) {
                         dash_attribute(look), y - 4, y - 4);
     text_at(body, 64, y, "text", "start", look.label);
   }
-  y += 18;
+  y += plot.marks.empty() ? 18 : 26;
   for (const PlotPanel& panel : plot.panels) {
     const bool last = &panel == &plot.panels.back();
     draw_panel(body, panel, looks, x, y, last);
+    draw_marks(body, plot.marks, x, y, panel.height, &panel == &plot.panels.front());
     y += panel.height + (last ? 38 : 22);
   }
   text_at(body, left + area_width / 2, y, "text", "middle", plot.x_label);

@@ -20,6 +20,12 @@ struct PlotPanel {
   std::vector<PlotLine> lines;
 };
 
+/// A numbered line across all panels; what it says stands below them.
+struct PlotMark {
+  double x = 0;
+  std::string text;
+};
+
 /// Panels below each other over one x axis.
 struct Plot {
   std::string title;
@@ -27,6 +33,7 @@ struct Plot {
   std::string x_label;
   bool whole_x = false;  ///< x counts something: ticks at whole numbers only
   std::vector<PlotPanel> panels;
+  std::vector<PlotMark> marks = {};
 };
 
 /// The plot as an SVG file that needs nothing else: title, legend, axes with ticks, light or dark as the

@@ -29,6 +29,7 @@ void add_compare_command(CLI::App& app, Context& context);
 void add_report_command(CLI::App& app, Context& context);
 void add_gate_command(CLI::App& app, Context& context);
 void add_bless_command(CLI::App& app, Context& context);
+void add_history_command(CLI::App& app, Context& context);
 void add_bench_command(CLI::App& app, Context& context);
 void add_faults_command(CLI::App& app, Context& context);
 

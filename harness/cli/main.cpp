@@ -53,6 +53,7 @@ int run(int argc, char** argv) {
   add_report_command(app, context);
   add_gate_command(app, context);
   add_bless_command(app, context);
+  add_history_command(app, context);
   add_bench_command(app, context);
   add_faults_command(app, context);
   app.failure_message([](const CLI::App*, const CLI::Error& error) {

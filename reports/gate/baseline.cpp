@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <tuple>
 
 #include "reports/gate/baseline_fields.hpp"
 #include "reports/json_archive.hpp"
@@ -50,6 +49,11 @@ std::string line_of(const T& value) {
 }
 
 }  // namespace
+
+ResultKey result_key(const BaselineOutput& o) {
+  return o.calls > 1 ? ResultKey(o.op, o.path, o.port, o.calls, -1, "")
+                     : ResultKey(o.op, o.path, o.port, o.calls, o.call, o.tensor);
+}
 
 BaselineCase baseline_case(const Record& record) {
   BaselineCase c;

@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "harness/ladder/record.hpp"
@@ -52,6 +53,12 @@ struct Baseline {
   std::vector<Blessing> blessings;
   std::vector<BaselineCase> cases;  ///< sorted by case and path, no two alike
 };
+
+/// What tells one judged result of a case from another: op, path, port, calls, call, tensor. Of results that
+/// stand for many calls the worst is kept, which may be another one each time: their call and tensor say
+/// nothing.
+using ResultKey = std::tuple<std::string, std::string, std::string, int, int, std::string>;
+ResultKey result_key(const BaselineOutput& output);
 
 /// What a baseline keeps of a record.
 BaselineCase baseline_case(const Record& record);

@@ -89,4 +89,10 @@ std::vector<MovedStatistic> find_drift(const BaselineOutput& before, const Basel
   return found;
 }
 
+double median_of(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::ranges::nth_element(values, middle);
+  return *middle;
+}
+
 }  // namespace parity

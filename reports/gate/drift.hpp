@@ -31,4 +31,8 @@ struct DriftLimits {
 std::vector<MovedStatistic> find_drift(const BaselineOutput& before, const BaselineOutput& now,
                                        const DriftLimits& limits);
 
+/// How times of a path are compared: single cases are often too short for a clock. The upper median of at
+/// least one.
+double median_of(std::vector<double> values);
+
 }  // namespace parity

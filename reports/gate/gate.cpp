@@ -6,21 +6,12 @@
 #include <algorithm>
 #include <map>
 #include <set>
-#include <tuple>
 
 namespace parity {
 namespace {
 
 using Kind = GateFinding::Kind;
 using Place = std::pair<std::string, std::string>;  ///< case and path
-
-/// What tells one judged result of a case from another. Of results that stand for many calls the worst is
-/// kept, which may be another one each time: their call and tensor say nothing.
-using ResultKey = std::tuple<std::string, std::string, std::string, int, int, std::string>;
-ResultKey result_of(const BaselineOutput& o) {
-  return o.calls > 1 ? ResultKey(o.op, o.path, o.port, o.calls, -1, "")
-                     : ResultKey(o.op, o.path, o.port, o.calls, o.call, o.tensor);
-}
 
 bool not_judged(Verdict verdict) {
   return verdict == Verdict::unsupported || verdict == Verdict::untrusted;
@@ -115,11 +106,11 @@ class Gate {
   void compare_results(const BaselineCase& before, const BaselineCase& now, const Record& record) {
     // A case of several steps judges the same call more than once: the second of these belongs to the second.
     std::multimap<ResultKey, const BaselineOutput*> results;
-    for (const BaselineOutput& output : now.outputs) results.emplace(result_of(output), &output);
+    for (const BaselineOutput& output : now.outputs) results.emplace(result_key(output), &output);
     std::vector<std::string> other_bits, other_results;
     std::vector<GateFinding> drifts;
     for (const BaselineOutput& old : before.outputs) {
-      const ResultKey key = result_of(old);
+      const ResultKey key = result_key(old);
       const auto place = results.lower_bound(key);  // the first of equals
       if (place == results.end() || place->first != key) {
         other_results.push_back(old.tensor);
@@ -160,15 +151,14 @@ class Gate {
   /// Single cases are often too short for a clock: the median of a path's cases is judged.
   void compare_times() {
     for (auto& [path, times] : times_) {
-      const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
-      std::ranges::nth_element(times, middle);
-      const bool fails = options_.fail_slower && *middle > *options_.fail_slower;
-      if (*middle > options_.slower || fails)
+      const double middle = median_of(times);
+      const bool fails = options_.fail_slower && middle > *options_.fail_slower;
+      if (middle > options_.slower || fails)
         add({Kind::slower, "", path, "",
              fmt::format("{:.2f} times the baseline's time, the median of {} cases, each against the "
                          "reference of the "
                          "same minute",
-                         *middle, times.size()),
+                         middle, times.size()),
              "", fails});
     }
   }
