@@ -170,6 +170,7 @@ void record_fields(A& a, Fields<ReplayResult> auto& s) {
   a("attempted", s.attempted);
   a("model", s.model);
   a("confirmed", s.confirmed);
+  a.sparse("revealed", s.revealed);
   a("compared", s.compared);
   a("equal", s.equal);
   a.sparse("elements", s.elements);

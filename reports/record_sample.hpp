@@ -65,7 +65,7 @@ inline Record sample_record(Verdict verdict = Verdict::fail) {
                   {AggregateFinding::Scope::column, 0, 7, AggregateFinding::Kind::bias, -6.5}};
   j.worst_aggregate = 12.5;
   j.location = {"column 2", 17, 1, 2, 3, 4, 5, 6};
-  j.replay = {true, "sequential fma", true, 6, 4, 9, "a note"};
+  j.replay = {true, "sequential fma", true, true, 6, 4, 9, "a note"};
   j.map = ErrorMap{2, 3, 1, 1, {0.5, HUGE_VAL, 2, 0, 1000, 0.25}};
   j.predicted_ulp = std::vector<double>(49, 0.125);
   o.power = {{"zeroed", "x 2"}, {"x 1.01"}, {"row dropped"}};

@@ -76,7 +76,8 @@ std::string statistics_text(const OutputRecord& output) {
                                replay.compared < replay.elements
                                    ? fmt::format(", a sample of {} elements", replay.elements)
                                    : "",
-                               replay.confirmed || replay.note.empty()
+                               replay.revealed ? ", the order that the device was asked for"
+                               : replay.confirmed || replay.note.empty()
                                    ? ""
                                    : fmt::format(", which decides nothing ({})", replay.note)));
   else if (!replay.note.empty())

@@ -313,6 +313,10 @@ void add_run_command(CLI::App& app, Context& context) {
   command->add_flag("--no-order-effects", request->no_order_effects,
                     "Do not measure what the order of summation does (rows alone, permuted sums, emulated "
                     "orders): quicker");
+  command->add_flag("--reveal", request->reveal,
+                    "Ask the device for the order of every product that no candidate of a vendor's path "
+                    "explains, with products of the same shape, and replay the result in it: bits instead of "
+                    "bounds, for some seconds a shape");
   command->add_flag(
       "--validate", request->validate,
       "Vulkan: with the validation layer (and its synchronization validation), whose messages are "

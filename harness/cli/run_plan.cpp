@@ -15,6 +15,7 @@
 #include "harness/cli/suites.hpp"
 #include "harness/cli/version.hpp"
 #include "harness/ladder/host_memory.hpp"
+#include "harness/probe/call_order.hpp"
 
 namespace parity::cli {
 namespace {
@@ -69,6 +70,10 @@ RunOptions options_for(const RunRequest& request, const UserInputs& inputs, cons
   options.provenance.inputs = inputs.sources;
   options.provenance.flags += ";" + settings_text(request);
   options.repro_suffix = inputs.repro + reference_text(request);
+  if (request.reveal) {
+    options.reveal = make_reveal_order();
+    options.repro_suffix += " --reveal";
+  }
   for (const std::string& file : request.profiles) options.repro_suffix += " --profile " + shell_quoted(file);
   return options;
 }
@@ -124,6 +129,7 @@ std::string settings_text(const RunRequest& request) {
   std::string text = fmt::format(" --repeats {}", request.repeats);
   if (request.no_order_effects) text += " --no-order-effects";
   if (request.validate) text += " --validate";
+  if (request.reveal) text += " --reveal";
   return text + reference_text(request);
 }
 

@@ -19,6 +19,48 @@ Contract derive_contract(const ArithmeticModel& model, DType store, bool exact) 
   return contract;
 }
 
+namespace {
+
+/// All elements where the budget allows it.
+ReplaySample affordable_sample(const CallResult& result, const FinishedCall& call,
+                               const std::vector<ArithmeticModel>& models) {
+  const double multiply_adds = call.op->work(call.program->calls[call.index], *call.program).flops / 2;
+  double cost = 0;
+  for (const ArithmeticModel& model : models) cost = std::max(cost, replay_cost(model, multiply_adds));
+  if (cost <= call.replay_operations) return {};
+  const double elements = static_cast<double>(result.got->elements()) * call.replay_operations / cost;
+  return choose_sample(result.got->shape(),
+                       std::clamp<std::int64_t>(static_cast<std::int64_t>(elements), 4096, replayed_sample),
+                       call.seed);
+}
+
+/// A vendor's kernel may add in an order that nobody thought of; it can be asked for it. Only a full fit
+/// counts: it proves this result. A misfit proves nothing, for the sums that were asked need not have been
+/// given to the same kernel.
+void try_revealed(const CallResult& result, const FinishedCall& call, ReplayResult& best) {
+  if (call.reveal == nullptr || !*call.reveal || call.implementation->knowledge != OrderKnowledge::candidates)
+    return;
+  const ConfirmedModels revealed = (*call.reveal)(*call.device, call);
+  if (revealed.models.empty()) {
+    best.note = revealed.note;
+    return;
+  }
+  auto replayed = replay_best(result, revealed.models, affordable_sample(result, call, revealed.models));
+  if (!replayed) {
+    best.note = replayed.error().message;
+    return;
+  }
+  if (!replayed->all_equal()) {
+    best.note = fmt::format("the order that the device was seen to add in ({}) gives {} of {} elements",
+                            replayed->model, replayed->equal, replayed->compared);
+    return;
+  }
+  best = *std::move(replayed);
+  best.revealed = true;
+}
+
+}  // namespace
+
 ReplayResult replay_output(const CallResult& result, const FinishedCall& call,
                            const ConfirmedModels& confirmed) {
   const auto none = [](std::string note) {
@@ -31,20 +73,11 @@ ReplayResult replay_output(const CallResult& result, const FinishedCall& call,
   const auto& models = is_confirmed ? confirmed.models : call.implementation->replays;
   if (models.empty() || call.implementation->knowledge == OrderKnowledge::unknown)
     return none("the order of this path is not known");
-  const double multiply_adds = call.op->work(call.program->calls[call.index], *call.program).flops / 2;
-  double cost = 0;
-  for (const ArithmeticModel& model : models) cost = std::max(cost, replay_cost(model, multiply_adds));
-  ReplaySample sample;
-  if (cost > call.replay_operations) {
-    const double elements = static_cast<double>(result.got->elements()) * call.replay_operations / cost;
-    sample = choose_sample(
-        result.got->shape(),
-        std::clamp<std::int64_t>(static_cast<std::int64_t>(elements), 4096, replayed_sample), call.seed);
-  }
-  auto replayed = replay_best(result, models, sample);
+  auto replayed = replay_best(result, models, affordable_sample(result, call, models));
   if (!replayed) return none(replayed.error().message);
   replayed->confirmed = is_confirmed;
   if (!is_confirmed) replayed->note = confirmed.note;
+  if (!is_confirmed && !replayed->all_equal()) try_revealed(result, call, *replayed);
   return *std::move(replayed);
 }
 

@@ -13,6 +13,11 @@ namespace parity {
 /// Told of an output once it is judged: what was made of it, the device's result, the tracked reference.
 using ObserveOutput = std::function<void(const OutputRecord&, const Tensor& got, const Value& want)>;
 
+struct FinishedCall;
+/// The models that a call's sums may follow, found by asking the device with sums of the same shape
+/// (harness/probe); without models: why there are none.
+using RevealOrder = std::function<ConfirmedModels(Device&, const FinishedCall&)>;
+
 /// One call of a program that ran: the device's own inputs and results.
 struct FinishedCall {
   const Program* program = nullptr;
@@ -26,6 +31,8 @@ struct FinishedCall {
   std::uint64_t seed = 1;
   double replay_operations = most_replay_operations;  ///< replay all elements up to here, else a sample
   const ObserveOutput* on_output = nullptr;
+  Device* device = nullptr;                     ///< with `reveal`: the one that it ran on
+  const RevealOrder* reveal = nullptr;          ///< asked where no candidate of the path gives all bits
   double* reference_seconds = nullptr;          ///< if given, the time of the tracked reference is added
   std::vector<MissedMutant>* missed = nullptr;  ///< receives the mutants that would pass
 };

@@ -32,7 +32,7 @@ class Mutants {
         contract_(contract),
         missed_(missed),
         bits_decide_(wants_bits(contract) ||
-                     (replay.confirmed && replay.all_equal() && replay.compared == want.size())) {}
+                     ((replay.confirmed || replay.revealed) && replay.all_equal() && replay.compared == want.size())) {}
 
   Power power;
 

@@ -184,6 +184,8 @@ Result<std::vector<OutputRecord>> Runner::judge_calls(const Prepared& prepared, 
     if (prepared.sampled && options_.reference == ReferenceKind::sampled)
       call.replay_operations = std::min(call.replay_operations, sampled_replay_operations);
     call.on_output = &options_.on_output;
+    call.device = &device_;
+    call.reveal = &options_.reveal;
     call.reference_seconds = reference_seconds;
     call.missed = missed;
     auto judged = prepared.sampled ? judge_call_sampled(call, confirmations_)

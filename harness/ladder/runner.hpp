@@ -26,6 +26,7 @@ struct RunOptions {
   Provenance provenance{};
   std::string repro_suffix{};  ///< "--input A=..." added to the repro line
   ObserveOutput on_output{};   ///< told of every output that is compared with a full reference
+  RevealOrder reveal{};  ///< asked for orders that no candidate of a vendor's path gives; empty: nobody is
 };
 
 /// Runs cases on one device. Remembers the confirmed models of its paths.

@@ -20,6 +20,8 @@ struct ReplayResult {
   bool attempted = false;
   std::string model;       ///< the model that fits best, as to_string(ArithmeticModel)
   bool confirmed = false;  ///< this path was seen to follow that model on this device
+  bool revealed =
+      false;  ///< the device was asked for its order in this very call, and every bit is that order's
   std::int64_t compared = 0, equal = 0;
   std::int64_t elements = 0;  ///< of the whole result; compared < elements: a sample was replayed
   std::string note;           ///< why it was not attempted

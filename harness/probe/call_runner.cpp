@@ -11,7 +11,7 @@ TensorSpec spec_of(const ProbePort& port, TensorSpec::Role role) {
   spec.name = port.name;
   spec.dtype = port.dtype;
   spec.shape = port.shape;
-  spec.strides = contiguous_strides(port.shape);
+  spec.strides = port.strides.empty() ? contiguous_strides(port.shape) : port.strides;
   spec.role = role;
   return spec;
 }
@@ -33,7 +33,7 @@ Result<CallRunner> CallRunner::load(Device& device, const Implementation& implem
     const auto id = static_cast<TensorId>(program.tensors.size());
     program.tensors.push_back(spec_of(port, TensorSpec::Role::input));
     call.inputs.push_back(id);
-    auto tensor = Tensor::create(port.dtype, port.shape);
+    auto tensor = Tensor::create(port.dtype, port.shape, port.strides);
     if (!tensor) return tl::unexpected(tensor.error());
     runner.inputs_.emplace(id, *std::move(tensor));
   }

@@ -13,6 +13,7 @@ struct ProbePort {
   std::string name;
   DType dtype = DType::f32;
   Shape shape;
+  Strides strides = {};  ///< on the device; empty: contiguous
 };
 
 /// One op call on one path of a device, loaded once: inputs are set, it is run, outputs are read. Nothing is

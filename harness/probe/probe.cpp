@@ -39,20 +39,6 @@ Result<Revelation> reveal_by_masks(const ProbedReduction& reduction, const Revea
   return last;
 }
 
-Result<Revelation> reveal(const ProbedReduction& reduction, const RevealOptions& options,
-                          std::string& scale_text) {
-  if (reduction.masks) return reveal_by_masks(reduction, options, scale_text);
-  if (!reduction.thresholds) {
-    Revelation none;
-    none.outcome = Outcome::not_visible;
-    none.why = reduction.cannot;
-    return none;
-  }
-  auto check = check_thresholds(reduction.terms, reduction.thresholds);
-  if (!check || check->outcome != Outcome::revealed) return check;
-  return reveal_tree(reduction.terms, count_by_thresholds(reduction.terms, reduction.thresholds), options);
-}
-
 void compare_with_declared(const Implementation& implementation, ReductionFinding& finding) {
   const bool binds = implementation.knowledge == OrderKnowledge::declared;
   bool equal = false;
@@ -150,6 +136,20 @@ bool joins_a_sum(const SummationTree& tree, std::int32_t parts) {
 }
 
 }  // namespace
+
+Result<Revelation> reveal_reduction(const ProbedReduction& reduction, const RevealOptions& options,
+                                    std::string& scale_text) {
+  if (reduction.masks) return reveal_by_masks(reduction, options, scale_text);
+  if (!reduction.thresholds) {
+    Revelation none;
+    none.outcome = Outcome::not_visible;
+    none.why = reduction.cannot;
+    return none;
+  }
+  auto check = check_thresholds(reduction.terms, reduction.thresholds);
+  if (!check || check->outcome != Outcome::revealed) return check;
+  return reveal_tree(reduction.terms, count_by_thresholds(reduction.terms, reduction.thresholds), options);
+}
 
 bool ProbeRecord::contradicts() const {
   return std::ranges::any_of(reductions, [](const ReductionFinding& f) { return !f.contradiction.empty(); });
@@ -250,7 +250,7 @@ Result<ProbeRecord> probe_implementation(const OpTable& ops, Device& device,
     finding.name = reduction.name;
     finding.method = reduction.method;
     finding.terms = reduction.terms;
-    auto revelation = reveal(reduction, options, finding.scale);
+    auto revelation = reveal_reduction(reduction, options, finding.scale);
     if (!revelation) return tl::unexpected(revelation.error());
     finding.revelation = *std::move(revelation);
     if (finding.revelation.tree) finding.order = describe(*finding.revelation.tree);

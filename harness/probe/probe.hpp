@@ -40,6 +40,10 @@ struct ProbeRecord {
   bool revealed() const;     ///< at least one tree was
 };
 
+/// The tree of one reduction; `scale_text` receives the masks and units that worked.
+Result<Revelation> reveal_reduction(const ProbedReduction& reduction, const RevealOptions& options,
+                                    std::string& scale_text);
+
 /// Reveals every reduction of the implementation and replays what was found. `options.seed` is also that of
 /// the normal data. Errors: the path cannot take the call (unsupported), the device failed.
 Result<ProbeRecord> probe_implementation(const OpTable& ops, Device& device,

@@ -5,48 +5,15 @@
 #include <cmath>
 #include <memory>
 
-#include "harness/probe/call_runner.hpp"
-#include "harness/probe/probed_reduction.hpp"
+#include "harness/probe/product_probes.hpp"
 
 namespace parity {
 
 namespace {
 
-/// Whether all elements of a row have the same bits.
-bool all_alike(std::span<const std::byte> row, std::size_t element_bytes) {
-  return std::ranges::equal(row.subspan(element_bytes), row.first(row.size() - element_bytes));
-}
-
-MaskOracle product_oracle(const CallRunner& loaded, const ProbeSize& size, const MaskScale& scale) {
-  auto runner = std::make_shared<CallRunner>(loaded);
-  for (std::int64_t i = 0; i < runner->input(1).elements(); ++i) runner->input(1).set_value(i, 1);
-  return [runner, size, scale](std::span<const MaskProbe> probes) -> Result<std::vector<double>> {
-    std::vector<double> sums(probes.size(), no_sum);
-    const auto rows = static_cast<std::size_t>(size.rows);
-    for (std::size_t first = 0; first < probes.size(); first += rows) {
-      const auto count = static_cast<std::int64_t>(std::min(rows, probes.size() - first));
-      const auto asked = probes.subspan(first, static_cast<std::size_t>(count));
-      // Rows that ask nothing keep what they held: a row's sum is no other row's affair.
-      Tensor& a = runner->input(0);
-#pragma omp parallel for schedule(static) if (count * size.terms > 65536)
-      for (std::int64_t r = 0; r < count; ++r)
-        for (std::int64_t k = 0; k < size.terms; ++k)
-          a.set_value(r * size.terms + k, value_of_term(asked[static_cast<std::size_t>(r)], k, scale));
-      const auto outputs = runner->run();
-      if (!outputs) return tl::unexpected(outputs.error());
-      const Tensor& d = outputs->front();
-      const std::size_t element_bytes = size_of(d.dtype());
-      const std::size_t row_bytes = element_bytes * static_cast<std::size_t>(size.cols);
-#pragma omp parallel for schedule(static) if (count * size.cols > 65536)
-      for (std::int64_t r = 0; r < count; ++r) {
-        // Columns of ones are alike: where they differ, the order is not one.
-        const auto row = d.bytes().subspan(static_cast<std::size_t>(r) * row_bytes, row_bytes);
-        if (all_alike(row, element_bytes))
-          sums[first + static_cast<std::size_t>(r)] = d.value(r * size.cols) / scale.unit;
-      }
-    }
-    return sums;
-  };
+/// The other factor is all ones.
+void fill_with_ones(Tensor& tensor) {
+  for (std::int64_t i = 0; i < tensor.elements(); ++i) tensor.set_value(i, 1);
 }
 
 MaskOracle column_oracle(const CallRunner& loaded, const ProbeSize& size, const MaskScale& scale) {
@@ -72,6 +39,39 @@ MaskOracle column_oracle(const CallRunner& loaded, const ProbeSize& size, const 
 
 }  // namespace
 
+MaskOracle product_oracle(const CallRunner& loaded, const ProductProbes& probes, const MaskScale& scale) {
+  auto runner = std::make_shared<CallRunner>(loaded);
+  fill_with_ones(runner->input(1 - probes.factor));
+  return [runner, probes, scale](std::span<const MaskProbe> questions) -> Result<std::vector<double>> {
+    std::vector<double> sums(questions.size(), no_sum);
+    const auto at_once = static_cast<std::size_t>(probes.count);
+    for (std::size_t first = 0; first < questions.size(); first += at_once) {
+      const auto count = static_cast<std::int64_t>(std::min(at_once, questions.size() - first));
+      const auto asked = questions.subspan(first, static_cast<std::size_t>(count));
+      // Rows that ask nothing keep what they held: a row's sum is no other row's affair.
+      Tensor& factor = runner->input(probes.factor);
+#pragma omp parallel for schedule(static) if (count * probes.terms > 65536)
+      for (std::int64_t i = 0; i < count; ++i)
+        for (std::int64_t k = 0; k < probes.terms; ++k)
+          factor.set_value(i * probes.probe_stride + k * probes.term_stride,
+                           value_of_term(asked[static_cast<std::size_t>(i)], k, scale));
+      const auto outputs = runner->run();
+      if (!outputs) return tl::unexpected(outputs.error());
+      const Tensor& d = outputs->front();
+#pragma omp parallel for schedule(static) if (count * probes.answers > 65536)
+      for (std::int64_t i = 0; i < count; ++i) {
+        // The ones are alike: where their sums differ, the order is not one.
+        const std::int64_t at = i * probes.result_stride;
+        bool same = true;
+        for (std::int64_t j = 1; j < probes.answers && same; ++j)
+          same = d.bits(at + j * probes.answer_stride) == d.bits(at);
+        if (same) sums[first + static_cast<std::size_t>(i)] = d.value(at) / scale.unit;
+      }
+    }
+    return sums;
+  };
+}
+
 Result<std::vector<ProbedReduction>> product_reductions(Device& device, const Implementation& implementation,
                                                         const ProbeSize& size) {
   const DType in = implementation.input, out = widest_store(implementation);
@@ -87,8 +87,9 @@ Result<std::vector<ProbedReduction>> product_reductions(Device& device, const Im
   reduction.terms = size.terms;
   reduction.method = "masks in the rows of the left factor";
   reduction.scales = mask_scales(in, implementation.accumulate);
-  reduction.masks = [loaded = *runner, size](const MaskScale& scale) {
-    return product_oracle(loaded, size, scale);
+  const ProductProbes probes{0, size.rows, size.terms, size.cols, size.terms, 1, size.cols, 1};
+  reduction.masks = [loaded = *runner, probes](const MaskScale& scale) {
+    return product_oracle(loaded, probes, scale);
   };
   return std::vector{reduction};
 }
