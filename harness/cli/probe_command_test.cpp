@@ -23,7 +23,7 @@ TEST(ProbeCommand, RevealsNamesDrawsAndReplays) {
   ASSERT_EQ(run.code, 0) << run.out << run.err;
   for (const char* part :
        {"sequential, fused 16+1 (as declared)", "+ 3 x 16 terms fused with the sum: 16..63",
-        "8192 of 8192 elements bit-equal", "0 not as declared"})
+        "2048 of 2048 elements bit-equal", "0 not as declared"})
     EXPECT_NE(run.out.find(part), std::string::npos) << part << "\n" << run.out;
   std::ifstream file(scratch.file("trees/probe.jsonl"));
   const auto json = nlohmann::json::parse(file);
