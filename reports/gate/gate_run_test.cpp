@@ -72,7 +72,7 @@ TEST(Gate, ABrokenContractIsSaidWithItsCommand) {
   const std::string text = gate_text(report);
   EXPECT_NE(text.find("crash: SIGSEGV"), std::string::npos) << text;
   EXPECT_NE(text.find("parity run --case 'gemm m=1'"), std::string::npos) << text;
-  EXPECT_NE(text.find("gate: FAILED; 1 findings"), std::string::npos) << text;
+  EXPECT_NE(text.find("gate: FAILED; 1 finding;"), std::string::npos) << text;
 }
 
 TEST(Gate, LostCasesAndPaths) {

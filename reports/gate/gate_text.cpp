@@ -31,7 +31,8 @@ std::string decision(const GateReport& report) {
   if (report.passes()) return fmt::format("gate: passed; {}", what);
   if (report.compared == 0 && report.failures() == 0)
     return "gate: FAILED; no case of the baseline is in the records";
-  return fmt::format("gate: FAILED; {} findings; {}", report.failures(), what);
+  return fmt::format("gate: FAILED; {} {}; {}", report.failures(),
+                     report.failures() == 1 ? "finding" : "findings", what);
 }
 
 std::string driver_note(const GateReport& report) {
