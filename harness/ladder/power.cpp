@@ -31,8 +31,7 @@ class Mutants {
         want_(want),
         contract_(contract),
         missed_(missed),
-        bits_decide_(wants_bits(contract) ||
-                     ((replay.confirmed || replay.revealed) && replay.all_equal() && replay.compared == want.size())) {}
+        bits_decide_(wants_bits(contract) || (replay.all_equal() && replay.compared == want.size())) {}
 
   Power power;
 

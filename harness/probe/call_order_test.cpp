@@ -1,5 +1,6 @@
 #include "harness/probe/call_order.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -17,13 +18,14 @@ class CallOrder : public ::testing::Test {
  protected:
   using Change = std::function<void(Tensor&)>;
 
-  std::unique_ptr<Device> vendor(const char* op, const char* path, const Change& change = {}) {
+  std::unique_ptr<Device> vendor(const char* op, const char* path, const Change& change = {},
+                                 SummationOrder order = {SummationOrder::Kind::blocked, 24, 0}) {
     HostPath vendor;
     for (const Implementation& i : cpu.implementations())
       if (i.op == op && i.path == path) vendor.implementation = i;
     EXPECT_EQ(vendor.implementation.path, path);
     ArithmeticModel real = vendor.implementation.contract;
-    real.accumulation->order = {SummationOrder::Kind::blocked, 24, 0};
+    real.accumulation->order = order;
     vendor.implementation.knowledge = OrderKnowledge::candidates;
     vendor.implementation.replays = {vendor.implementation.contract};
     vendor.implementation.contract.accumulation.reset();
@@ -92,6 +94,37 @@ TEST_F(CallOrder, GivesTrustWhereBoundsGiveNone) {
   EXPECT_EQ(run(*device, text, "sequential_f32", false).verdict, Verdict::untrusted);
   const Record asked = run(*device, text, "sequential_f32", true);
   EXPECT_EQ(asked.verdict, Verdict::pass) << asked.reason;
+  // Nobody has to be asked where a candidate gives every bit.
+  const auto expected = vendor("gemm", "sequential_f32", {}, {});
+  EXPECT_EQ(run(*expected, text, "sequential_f32", false).verdict, Verdict::pass);
+  const auto off = vendor("gemm", "sequential_f32", [](Tensor& d) { d.set_bits(5, d.bits(5) ^ 1); }, {});
+  EXPECT_EQ(run(*off, text, "sequential_f32", false).verdict, Verdict::untrusted);
+}
+
+/// A library may take no tensor core for a sum of one term, and add beta C in one step or in two.
+TEST_F(CallOrder, OfOneTermLeavesFormatsAndEpilogueOpen) {
+  HostPath vendor;
+  for (const Implementation& i : cpu.implementations())
+    if (i.op == "gemm" && i.path == "sequential_f32") vendor.implementation = i;
+  ArithmeticModel real = vendor.implementation.contract;
+  real.contract_epilogue = true;
+  vendor.kernel = emulated_kernel(ops, real);
+  vendor.implementation.knowledge = OrderKnowledge::candidates;
+  vendor.implementation.multiply = tf32_format;
+  ArithmeticModel& contract = vendor.implementation.contract;
+  contract.precision.multiply = tf32_format;
+  vendor.implementation.replays = {contract, contract};
+  vendor.implementation.replays[1].contract_epilogue = true;
+  contract.accumulation.reset();
+  const auto device = make_host_device({"cpu:9", "cpu", "vendor", "", "", {}}, {vendor});
+  for (const char* k : {"1", "2", "40"}) {
+    const Record record =
+        run(*device, fmt::format("gemm m=9 n=7 k={} alpha=0.3 beta=-0.7 in=f32 acc=f32 out=f32", k),
+            "sequential_f32", true);
+    ASSERT_EQ(record.outputs.size(), 1u) << record.reason;
+    EXPECT_TRUE(record.outputs[0].judgement.replay.revealed)
+        << k << ": " << record.outputs[0].judgement.replay.note;
+  }
 }
 
 /// One unit in the last place of one element: within every bound, and not of the order.

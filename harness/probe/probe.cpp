@@ -199,7 +199,8 @@ std::vector<ArithmeticModel> models_of_tree(const Implementation& implementation
     model.may_truncate = false;
     model.precision.store = widest_store(implementation);
     const bool there = std::ranges::any_of(bases, [&](const ArithmeticModel& b) {
-      return b.denormals == denormals && b.precision == model.precision && b.multiply_rounding == conversion;
+      return b.denormals == denormals && b.precision == model.precision &&
+             b.multiply_rounding == conversion && b.contract_epilogue == model.contract_epilogue;
     });
     if (!there) bases.push_back(std::move(model));
   };
