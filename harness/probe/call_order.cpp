@@ -90,12 +90,6 @@ Result<ConfirmedModels> ask(Device& device, const FinishedCall& finished, const 
   if (!product) return tl::unexpected(product.error());
   if (product->terms < 1 || product->rows < 1 || product->cols < 1)
     return fail(ErrorKind::unsupported, "there is no sum to ask for");
-  if (product->terms == 1) {  // one order, and still a choice of formats
-    SummationTreeBuilder builder;
-    auto tree = builder.finish(builder.term(0));
-    if (!tree) return tl::unexpected(tree.error());
-    return ConfirmedModels{models_of_tree(implementation, *tree), {}};
-  }
   const ProductProbes probes = probes_of(*product);
   ProbedReduction reduction;
   reduction.terms = product->terms;
