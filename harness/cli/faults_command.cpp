@@ -1,5 +1,6 @@
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -115,6 +116,12 @@ int from_records(const FaultRequest& request) {
 }
 
 int run(const Context& context, const FaultRequest& request) {
+  if (!request.from.empty() && !request.filter.empty())
+    return report(
+        {ErrorKind::bad_input,
+         fmt::format("--from reports what is recorded and takes no filter ('{}'); several files are "
+                     "--from A --from B",
+                     fmt::join(request.filter, " "))});
   if (!request.from.empty()) return from_records(request);
   const auto catalogue = read_catalogue(request.filter);
   if (!catalogue) return report({ErrorKind::internal, catalogue.error().message});
@@ -197,7 +204,9 @@ void add_faults_command(CLI::App& app, Context& context) {
   command->add_option("-o,--out", request->out,
                       "Directory for faults.jsonl, a line a trial as it is made, faults.md and pictures");
   command->add_flag("--append", request->append, "Go on in a faults.jsonl that is there");
-  command->add_option("--from", request->from, "Reports from these faults.jsonl instead of running anything")
+  command
+      ->add_option("--from", request->from,
+                   "Reports from this faults.jsonl instead of running anything; several times")
       ->allow_extra_args(false);
   command->add_flag("--list", request->list, "The catalogue, and where each fault is planted");
   command->add_flag("--json", request->json, "The lines of faults.jsonl on standard output, for programs");

@@ -44,6 +44,8 @@ TEST(FaultsCommand, PlantsCountsAndKeepsRecords) {
   const ProgramRun again = faults({"--from", scratch.file("out/faults.jsonl")});
   EXPECT_EQ(again.code, 0) << again.err;
   EXPECT_EQ(again.out, run.out);
+  // A second file is no filter.
+  EXPECT_EQ(faults({"--from", scratch.file("out/faults.jsonl"), scratch.file("out/faults.jsonl")}).code, 2);
 }
 
 TEST(FaultsCommand, AMissIsNoSuccess) {
