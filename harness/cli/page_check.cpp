@@ -1,6 +1,6 @@
 #include "harness/cli/page_check.hpp"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <fstream>
 #include <regex>
@@ -166,18 +166,19 @@ class Checker {
   }
 
   void compare(const PageLines& block) {
+    bool shown = false;
     for (const PageLine& line : block) {
       if (evened(line.text).empty() || evened(line.text) == "...") continue;
       std::size_t at = next_;
       while (at < output_.size() && !fits(line.text, output_[at])) ++at;
-      if (at == output_.size()) {
-        std::string all;
-        for (const std::string& text : output_) all += text + "\n";
-        problem(line.number, fmt::format("not in the output{}: {}\n{}",
-                                         next_ > 0 ? ", or not in this order" : "", line.text, all));
-      } else {
+      if (at < output_.size()) {
         next_ = at + 1;
+        continue;
       }
+      problem(line.number,
+              fmt::format("not in the output{}: {}{}", next_ > 0 ? ", or not in this order" : "", line.text,
+                          shown ? "" : fmt::format("\n{}", fmt::join(output_, "\n"))));
+      shown = true;
     }
   }
 
