@@ -35,8 +35,9 @@ int add(const HistoryRequest& request) {
   if (!history) return report(history.error());
   const auto added = history->add(files->records);
   if (!added) return report(added.error());
-  print(fmt::format("{}: {} records added, {} were there; {} runs in all\n", request.database, added->fresh,
-                    added->known, history->runs().size()));
+  const std::size_t runs = history->runs().size();
+  print(fmt::format("{}: {} records added, {} were there; {} run{} in all\n", request.database, added->fresh,
+                    added->known, runs, runs == 1 ? "" : "s"));
   // What a killed run recorded is as good as what a whole one did.
   for (const std::string& what : files->missing) complain(what);
   return passed;

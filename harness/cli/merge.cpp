@@ -71,8 +71,9 @@ std::vector<std::string> missing_shards(const std::vector<NamedLog>& logs) {
     for (std::size_t number = 1; number <= shards.of; ++number)
       if (!shards.logs.contains(number)) missing.push_back(number);
     if (!missing.empty())
-      sentences.push_back(fmt::format("of {} shards, {} {} not there (beside {})", shards.of,
-                                      fmt::join(missing, ", "), missing.size() == 1 ? "is" : "are",
+      sentences.push_back(fmt::format("{} {} of {} {} not there (beside {})",
+                                      missing.size() == 1 ? "shard" : "shards", fmt::join(missing, ", "),
+                                      shards.of, missing.size() == 1 ? "is" : "are",
                                       shards.logs.begin()->second));
   }
   return sentences;

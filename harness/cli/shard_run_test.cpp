@@ -61,13 +61,13 @@ TEST(ShardedRun, FourShardsMergedAreOneRun) {
   report.pop_back();
   const ProgramRun lacking = parity(report);
   EXPECT_EQ(lacking.code, 2);
-  expect_holds(lacking.err, "of 4 shards, 4 is not there");
+  expect_holds(lacking.err, "shard 4 of 4 is not there");
   const ProgramRun forced = parity(with(report, {"--force-merge"}));
   EXPECT_EQ(forced.code, 5);
-  expect_holds(forced.out, "Incomplete: of 4 shards, 4 is not there");
+  expect_holds(forced.out, "Incomplete: shard 4 of 4 is not there");
   const ProgramRun alone = parity({"report", report[1]});
   EXPECT_EQ(alone.code, 5);
-  expect_holds(alone.err, "of 4 shards, 2, 3, 4 are not there");
+  expect_holds(alone.err, "shards 2, 3, 4 of 4 are not there");
 
   std::filesystem::create_directory(scratch.file("copy"));
   std::filesystem::copy_file(report[1], shard_of(scratch, "copy"));

@@ -91,7 +91,7 @@ Result<FunctionAccuracy> measured_accuracy(const FunctionMeasure& m, const Funct
   const auto refuse = [&](const std::string& why) { return fail(ErrorKind::unsupported, why); };
   if (!m.exhaustive)
     return refuse(m.function == DeviceFunction::div ? "not all pairs of arguments can be measured"
-                                                    : fmt::format("measured over {}", m.arguments_text));
+                                                    : fmt::format("measured over {} only", m.arguments_text));
   if (m.breaks > 0) return refuse("it breaks what is promised");
   if (m.not_a_number > 0) return refuse(fmt::format("it is NaN for {} arguments", m.not_a_number));
   const std::int64_t odd = m.subnormal_arguments.wrong + m.subnormal_arguments.undefined +
