@@ -92,6 +92,9 @@ std::string failure_text(const Record& record, std::size_t elements) {
   std::string text = fmt::format("{}: {} on {} of {} ({})\n", name_of(record.verdict), record.case_text,
                                  record.path, record.device.id, record.device.name);
   if (!record.reason.empty()) text += "  " + record.reason + "\n";
+  for (const Rerun& rerun : record.reruns)
+    text += fmt::format("  run again: {}{}{}\n", name_of(rerun.verdict), rerun.reason.empty() ? "" : ": ",
+                        rerun.reason);
   for (const std::string& note : record.notes)
     if (note != record.reason) text += "  note: " + note + "\n";
   for (const OutputRecord& output : record.outputs) output_text(text, output, record.reason, elements);

@@ -58,7 +58,7 @@ std::string to_markdown(std::span<const Record> records, const MarkdownOptions& 
          : !missing.empty()     ? "incomplete"
          : summary.judged() > 0 ? "passed"
                                 : "nothing was judged";
-  out += "\n\n" + verdict_counts(summary.verdicts) + ".";
+  out += "\n\n" + verdict_counts(summary.verdicts) + flaky_text(summary) + ".";
   if (const std::string why = why_nothing_judged(summary); !why.empty()) out += " Yet " + why + ".";
   if (!records.empty()) {
     const Provenance& provenance = records.front().provenance;

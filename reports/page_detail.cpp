@@ -174,6 +174,11 @@ std::string page_detail(const Record& record) {
     json.key("guards").array(record.guard_damage, [&](const GuardDamage& g) {
       json.open('[').string(g.tensor).integer(g.byte_offset).integer(g.bytes).close(']');
     });
+  if (!record.reruns.empty())
+    json.key("reruns").array(record.reruns, [&](const Rerun& r) {
+      json.open('[').string(name_of(r.verdict)).string(r.reason).number(r.max_bound_ratio).number(r.seconds);
+      json.close(']');
+    });
   write_order(json, record.order);
   write_drift(json, record);
   write_numbers(json, "device_seconds", record.device_seconds);

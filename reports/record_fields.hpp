@@ -316,6 +316,14 @@ void record_fields(A& a, Fields<GuardDamage> auto& s) {
 }
 
 template <class A>
+void record_fields(A& a, Fields<Rerun> auto& s) {
+  a("verdict", s.verdict);
+  a.sparse("reason", s.reason);
+  a.sparse("max_bound_ratio", s.max_bound_ratio);
+  a.sparse("seconds", s.seconds);
+}
+
+template <class A>
 void record_fields(A& a, Fields<Provenance> auto& s) {
   a("commit", s.commit);
   a("version", s.version);
@@ -337,6 +345,7 @@ void record_fields(A& a, Fields<Record> auto& s) {
   a.sparse("notes", s.notes);
   a("repro", s.repro);
   a.sparse("last_words", s.last_words);
+  a.sparse("reruns", s.reruns);
   a("outputs", s.outputs);
   a("guard_damage", s.guard_damage);
   a("input_hashes", s.input_hashes);

@@ -80,6 +80,7 @@ inline Record sample_record(Verdict verdict = Verdict::fail) {
       {"gemm", r.path, "alone", "rows", "D", OrderSpread{2, 6, true, 0, -1, 0, 0, 0, 0, 0, 0, 0}}};
   r.order.notes = {"no batch"};
   r.notes = {"gemm -> D: wrong results would pass"};
+  r.reruns = {{Verdict::suspect, "3 elements outside the spread", 1.5, 0.25}, {Verdict::pass, "", 0.5, 0}};
   r.device_seconds = {0.5, 0.25};
   r.host_seconds = {1, 2, 3};
   r.judge_seconds = 0.125;

@@ -153,6 +153,7 @@ RunSummary summarise(std::span<const Record> records, Rows rows) {
   std::vector<Place> places;
   for (const Record& record : records) {
     ++summary.records;
+    summary.flaky += is_flaky(record) ? 1 : 0;
     ++summary.verdicts[record.verdict];
     summary.empty += is_empty_pass(record) ? 1 : 0;
     add(row_of(device_of(summary, record.device), record, rows), record);
@@ -175,6 +176,11 @@ RunSummary summarise(std::span<const Record> records, Rows rows) {
         fmt::format("{} ({} {})", place.where, place.cases, place.cases == 1 ? "case" : "cases"));
   }
   return summary;
+}
+
+std::string flaky_text(const RunSummary& summary) {
+  if (summary.flaky == 0) return "";
+  return fmt::format(" ({} of the failures flaky)", summary.flaky);
 }
 
 std::string verdict_counts(const std::map<Verdict, std::int64_t>& verdicts) {

@@ -55,6 +55,7 @@ struct RunSummary {
   std::vector<UnsupportedGroup> unsupported;
   std::map<Verdict, std::int64_t> verdicts;
   std::int64_t records = 0;
+  std::int64_t flaky = 0;  ///< failures that passed when they were run again
   std::int64_t empty = 0;  ///< passes of which no element was compared: every result has none
   std::int64_t count(Verdict verdict) const;
   /// Verdicts that say a contract does not hold: fail, suspect, crash, timeout, drift.
@@ -73,6 +74,9 @@ bool is_empty_pass(const Record& record);
 
 /// Why nothing was judged, when only results without elements were; empty otherwise.
 std::string why_nothing_judged(const RunSummary& summary);
+
+/// " (2 of the failures flaky)"; empty without any.
+std::string flaky_text(const RunSummary& summary);
 
 /// "12 pass, 1 fail, 3 unsupported" in a fixed order, zeros left out; "no records" when empty.
 std::string verdict_counts(const std::map<Verdict, std::int64_t>& verdicts);

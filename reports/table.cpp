@@ -130,7 +130,7 @@ std::string to_table(const RunSummary& summary, const TableOptions& options) {
     for (const std::string& where : group.where) text += "    " + where + "\n";
   }
   if (!summary.unsupported.empty()) text += "\n";
-  const std::string counts = verdict_counts(summary.verdicts);
+  const std::string counts = verdict_counts(summary.verdicts) + flaky_text(summary);
   const std::size_t devices = summary.devices.size();
   const std::string where = fmt::format(" on {} {}", devices, devices == 1 ? "device" : "devices");
   for (const std::string& what : options.missing) text += "Incomplete: " + what + "\n";

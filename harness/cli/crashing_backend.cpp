@@ -1,5 +1,5 @@
 // A backend module for tests, in place of the CUDA one: two devices whose gemm does what faulty drivers do to
-// the process that uses them. The case chooses: a sum of 102 to 109 terms meets a fault. A file `broken`
+// the process that uses them. The case chooses: a sum of 102 to 112 terms meets a fault. A file `broken`
 // beside the module lets nobody open the devices.
 #include <dlfcn.h>
 #include <unistd.h>
@@ -7,7 +7,10 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <utility>
 
 #include "backends/cpu/cpu_backend.hpp"
 #include "references/op_table.hpp"
@@ -30,6 +33,12 @@ void write_garbage() {
 bool& lost() {
   static bool is = false;
   return is;
+}
+
+/// Whether no process was here before: the file that PARITY_TEST_MARK names is made by the first.
+bool first_time() {
+  const char* mark = std::getenv("PARITY_TEST_MARK");
+  return mark != nullptr && !std::filesystem::exists(mark) && std::ofstream(mark) << "here";
 }
 
 Result<void> misbehave(std::int64_t k) {
@@ -61,10 +70,21 @@ Result<void> misbehave(std::int64_t k) {
       std::puts("driver: hello");
       std::fflush(stdout);
       break;
+    case 11:
+      if (first_time()) die_by(SIGSEGV);
+      break;
     default:
       break;
   }
   return {};
+}
+
+/// Of a sum of 112 terms the process's first result is wrong.
+void spoil(std::int64_t k, std::span<std::byte> result) {
+  static bool spoilt = false;
+  if (k != 112 || std::exchange(spoilt, true)) return;
+  const float wrong = 1e9F;
+  std::memcpy(result.data(), &wrong, sizeof wrong);
 }
 
 class CrashingBackend final : public Backend {
@@ -91,8 +111,11 @@ class CrashingBackend final : public Backend {
   HostKernel kernel(const Implementation& implementation) const {
     return [healthy = emulated_kernel(ops_, implementation.replays.front())](
                const OpCall& call, const Program& program, HostMemory& memory) -> Result<void> {
-      if (auto ok = misbehave(program.spec(call.inputs.front()).shape.back()); !ok) return ok;
-      return healthy(call, program, memory);
+      const std::int64_t k = program.spec(call.inputs.front()).shape.back();
+      if (auto ok = misbehave(k); !ok) return ok;
+      if (auto ok = healthy(call, program, memory); !ok) return ok;
+      spoil(k, memory.payload(call.outputs.front()));
+      return {};
     };
   }
 

@@ -1,4 +1,5 @@
 #include "harness/cli/opened_plan.hpp"
+#include "harness/cli/reruns.hpp"
 #include "harness/cli/run_engine.hpp"
 
 namespace parity::cli {
@@ -6,7 +7,7 @@ namespace {
 
 class EngineHere : public RunEngine {
  public:
-  explicit EngineHere(OpenedPlan opened) : opened_(std::move(opened)) {}
+  EngineHere(OpenedPlan opened, int reruns) : opened_(std::move(opened)), reruns_(reruns) {}
   const PlanOutline& outline() const override { return opened_.plan.outline; }
 
   Result<void> run(const std::vector<ItemState>& states, const RunSink& sink) override {
@@ -15,13 +16,17 @@ class EngineHere : public RunEngine {
       if (states[item] != ItemState::to_run) continue;
       if (sink.stopping()) break;
       sink.begun(item);
-      if (!sink.finished(item, run_item(opened_.plan, item))) break;
+      auto record = reruns_.take(item, run_item(opened_.plan, item));
+      while (!record && !sink.stopping()) record = reruns_.take(item, run_item(opened_.plan, item));
+      if (!record) record = std::move(reruns_.rest().at(item));
+      if (!sink.finished(item, *std::move(record))) break;
     }
     return {};
   }
 
  private:
   OpenedPlan opened_;
+  Reruns reruns_;
 };
 
 }  // namespace
@@ -29,7 +34,7 @@ class EngineHere : public RunEngine {
 Result<std::unique_ptr<RunEngine>> open_here(const Context& context, const RunRequest& request) {
   auto opened = open_plan(context, request);
   if (!opened) return tl::unexpected(opened.error());
-  return std::make_unique<EngineHere>(*std::move(opened));
+  return std::make_unique<EngineHere>(*std::move(opened), request.rerun);
 }
 
 }  // namespace parity::cli

@@ -6,6 +6,7 @@
 
 #include "harness/cli/opened_plan.hpp"
 #include "harness/cli/output.hpp"
+#include "harness/cli/reruns.hpp"
 #include "harness/cli/run_engine.hpp"
 #include "harness/worker/supervisor.hpp"
 #include "reports/record_json.hpp"
@@ -68,7 +69,10 @@ int work(const Context& context, const RunRequest& request, bool one_of_several,
 class EngineOfWorkers : public RunEngine {
  public:
   EngineOfWorkers(const Context& context, const RunRequest& request)
-      : context_(context), request_(request), supervisor_(options_for(request), events()) {}
+      : context_(context),
+        request_(request),
+        reruns_(request.rerun),
+        supervisor_(options_for(request), events()) {}
 
   /// The first worker opens every device, for what there is to do is not known before. Where there is but
   /// one, it goes on to work for it.
@@ -108,7 +112,9 @@ class EngineOfWorkers : public RunEngine {
         lane.passed[number] = state == ItemState::passed;
       }
     }
-    return supervisor_.run();
+    const auto ran = supervisor_.run();
+    for (auto& [item, record] : reruns_.rest()) hand_over(item, std::move(record));
+    return ran;
   }
 
  private:
@@ -117,6 +123,7 @@ class EngineOfWorkers : public RunEngine {
     options.case_seconds = request.case_timeout_seconds > 0
                                ? request.case_timeout_seconds
                                : host_seconds_a_case + runs_a_case * request.timeout_seconds;
+    options.may_repeat = request.rerun > 0;
     return options;
   }
 
@@ -145,7 +152,9 @@ class EngineOfWorkers : public RunEngine {
 
   Supervisor::Events events() {
     Supervisor::Events events;
-    events.begun = [this](std::size_t item) { sink_->begun(item); };
+    events.begun = [this](std::size_t item) {
+      if (!reruns_.again(item)) sink_->begun(item);
+    };
     events.done = [this](std::size_t item, std::string_view payload) {
       auto record = parse_record_json(payload);
       const PlanItem& planned = outline_.items[item];
@@ -153,7 +162,7 @@ class EngineOfWorkers : public RunEngine {
         return Supervisor::Taken::garbage;
       record->device = outline_.device_of(planned);
       const bool passed = record->verdict == Verdict::pass;
-      keep(item, *std::move(record));
+      if (!keep(item, *std::move(record))) return Supervisor::Taken::again;
       return passed ? Supervisor::Taken::passed : Supervisor::Taken::other;
     };
     events.lost = [this](std::size_t item, const LostCase& lost) {
@@ -161,7 +170,7 @@ class EngineOfWorkers : public RunEngine {
       record.verdict = lost.timed_out ? Verdict::timeout : Verdict::crash;
       record.reason = lost.reason;
       record.last_words = lost.last_words;
-      keep(item, std::move(record));
+      return !keep(item, std::move(record));
     };
     events.printed = [this](std::string_view text) {
       if (sink_) sink_->about_to_print();
@@ -176,7 +185,14 @@ class EngineOfWorkers : public RunEngine {
     return events;
   }
 
-  void keep(std::size_t item, Record record) {
+  /// false: the item is to be run again.
+  bool keep(std::size_t item, Record record) {
+    auto known = reruns_.take(item, std::move(record));
+    if (known) hand_over(item, *std::move(known));
+    return known.has_value();
+  }
+
+  void hand_over(std::size_t item, Record record) {
     if (!sink_->finished(item, std::move(record))) stopped_ = true;
   }
 
@@ -185,6 +201,7 @@ class EngineOfWorkers : public RunEngine {
   PlanOutline outline_;
   bool stopped_ = false;
   const RunSink* sink_ = nullptr;
+  Reruns reruns_;
   Supervisor supervisor_;
 };
 

@@ -87,9 +87,9 @@ std::string details(const Record& record) {
   return text + "\n";
 }
 
-int outcome(const std::vector<Record>& records) {
+int outcome(const std::vector<Record>& records, bool allow_flaky) {
   const RunSummary summary = summarise(records);
-  if (summary.failed() > 0) return contract_failed;
+  if (summary.failed() > (allow_flaky ? summary.flaky : 0)) return contract_failed;
   return summary.judged() > 0 ? passed : nothing_judged;
 }
 
@@ -213,7 +213,7 @@ int run(const Context& context, const RunRequest& request) {
     complain(fmt::format("interrupted after {} of {} cases", records.size(), assigned->items));
     return 128 + interrupted();
   }
-  return outcome(records);
+  return outcome(records, request.allow_flaky);
 }
 
 /// `--out "$DIR"` with DIR unset is a mistake, not a run without records.
@@ -310,6 +310,17 @@ void add_run_command(CLI::App& app, Context& context) {
   command->add_option("--repeats", request->repeats, "Runs of each case, compared bit by bit")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
+  command
+      ->add_option(
+          "--rerun", request->rerun,
+          "Run a case that failed again, at most so many times. One that passes then is flaky: it stays a "
+          "failure, and the record says what each run gave")
+      ->check(CLI::Range(0, 100));
+  command
+      ->add_flag(
+          "--allow-flaky", request->allow_flaky,
+          "Exit code as if flaky cases had passed; records and reports call them failures all the same")
+      ->needs("--rerun");
   command->add_flag("--no-order-effects", request->no_order_effects,
                     "Do not measure what the order of summation does (rows alone, permuted sums, emulated "
                     "orders): quicker");

@@ -130,6 +130,7 @@ std::string settings_text(const RunRequest& request) {
   if (request.no_order_effects) text += " --no-order-effects";
   if (request.validate) text += " --validate";
   if (request.reveal) text += " --reveal";
+  if (request.rerun > 0) text += fmt::format(" --rerun {}", request.rerun);
   return text + reference_text(request);
 }
 

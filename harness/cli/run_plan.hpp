@@ -25,11 +25,12 @@ struct RunRequest {
   std::string seed;     ///< empty: each case's own
   std::string started;  ///< when the run began, for every process of it
   int repeats = 3;
+  int rerun = 0;  ///< how often a case that failed is run again, at most
   double timeout_seconds = 60;
   double case_timeout_seconds = 0;  ///< 0: follows from timeout_seconds
   int side_by_side = 1;             ///< processes that run cases of this request
   bool no_order_effects = false, validate = false, json = false, append = false, each_case = false,
-       git = false, in_process = false, reveal = false;
+       git = false, in_process = false, reveal = false, allow_flaky = false;
 };
 
 /// Everything a run does, and what does it: a runner for each group, a case for each item of the outline.

@@ -65,6 +65,41 @@ TEST(WorkerRun, ChatterOnStandardOutputIsKeptApart) {
   expect_holds(run.err, "driver: hello");
 }
 
+TEST(WorkerRun, AFailureThatPassesWhenRunAgainIsFlakyAndStaysAFailure) {
+  const ScratchDirectory scratch;
+  ProgramOptions options = crashing();
+  options.environment.push_back("PARITY_TEST_MARK=" + scratch.file("mark"));
+  const ProgramRun run =
+      parity(faults("{101,102,111,112}", {"--rerun", "2", "--out", scratch.file("r")}), options);
+  EXPECT_EQ(run.code, 1) << run.err;
+  expect_holds(run.out, "FAILED: 1 pass, 1 fail, 2 crash (2 of the failures flaky)");
+  const std::vector<Record> records = records_in(scratch.file("r"));
+  ASSERT_EQ(records.size(), 4u);
+  EXPECT_TRUE(records[0].reruns.empty());
+  // One that fails each time is no flaky one.
+  ASSERT_EQ(records[1].reruns.size(), 2u);
+  EXPECT_EQ(records[1].reruns[1].verdict, Verdict::crash);
+  expect_holds(records[1].reruns[1].reason, "SIGSEGV");
+  EXPECT_FALSE(is_flaky(records[1]));
+  EXPECT_EQ(records[1].reason.find("flaky"), std::string::npos);
+  for (const std::size_t i : {2, 3}) {
+    ASSERT_EQ(records[i].reruns.size(), 1u);
+    EXPECT_EQ(records[i].reruns[0].verdict, Verdict::pass);
+    EXPECT_TRUE(is_flaky(records[i]));
+    expect_holds(records[i].reason, "flaky, for run 2 of it passed; the first: ");
+  }
+  EXPECT_EQ(records[2].verdict, Verdict::crash);
+  EXPECT_EQ(records[3].verdict, Verdict::fail);
+  EXPECT_GT(records[3].outputs.at(0).judgement.statistics.max_bound_ratio, 1);
+  EXPECT_LT(records[3].reruns[0].max_bound_ratio, 1);
+  expect_holds(run.out, "run again: pass");
+
+  const auto code = [](const Words& more) { return parity(faults("{101,112}", more), crashing()).code; };
+  EXPECT_EQ(code({"--rerun", "1", "--in-process"}), 1);
+  EXPECT_EQ(code({"--rerun", "1", "--allow-flaky"}), 0);
+  EXPECT_EQ(parity(faults("102", {"--rerun", "1", "--allow-flaky"}), crashing()).code, 1);
+}
+
 TEST(WorkerRun, WorkersRecordWhatTheProcessItselfWould) {
   const ScratchDirectory scratch;
   // Order experiments are made once for each shape: a fresh worker has to know of those before it.

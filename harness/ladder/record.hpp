@@ -103,6 +103,14 @@ struct Provenance {
   std::string profile = {};
 };
 
+/// A further run of a case that failed.
+struct Rerun {
+  Verdict verdict = Verdict::pass;
+  std::string reason;          ///< of anything but a pass
+  double max_bound_ratio = 0;  ///< worst of its outputs
+  double seconds = 0;          ///< as Record::case_seconds
+};
+
 /// One case on one path of one device.
 struct Record {
   std::string case_text, stage, path;
@@ -126,7 +134,17 @@ struct Record {
   std::string repro;             ///< the command that runs this case again
   /// The last lines that a worker process printed before it was lost with this case.
   std::vector<std::string> last_words;
+  /// Of a failure that was run again; everything else here is of the first run, the failure.
+  std::vector<Rerun> reruns;
   Provenance provenance;
 };
+
+/// Whether a failure passed when it was run again.
+inline bool is_flaky(const Record& record) {
+  if (!is_failure(record.verdict)) return false;
+  for (const Rerun& rerun : record.reruns)
+    if (rerun.verdict == Verdict::pass) return true;
+  return false;
+}
 
 }  // namespace parity

@@ -232,26 +232,35 @@ void Supervisor::take(State& state, const WorkerMessage& message) {
 
 void Supervisor::finish_case(State& state, const WorkerMessage& message) {
   const Lane::Work work = state.lane.work[state.position];
+  const bool last = message.kind == WorkerMessage::Kind::last;
   // The worker goes on with the next case while the result of this one is read and kept. Whether this one
   // passed it knows itself.
-  ++state.position;
-  if (message.kind == WorkerMessage::Kind::last) {
+  if (!options_.may_repeat) move_on(state, last, false);
+  const Taken taken = events_.done(work.item, message.payload);
+  bool again = taken == Taken::again;
+  std::string why;
+  if (taken == Taken::garbage) {
+    why = fmt::format("wrote what is no result, '{}'", excerpt(message.payload));
+    again = events_.lost(work.item, {false,
+                                     fmt::format("its worker {}; it was stopped", why),
+                                     {state.last_words.begin(), state.last_words.end()}});
+  }
+  if (options_.may_repeat) move_on(state, last, again);
+  // A case that the worker has been given since then is not lost: its turn comes again.
+  if (taken == Taken::garbage) return spoil(state, std::move(why));
+  if (work.number < state.lane.passed.size()) state.lane.passed[work.number] = taken == Taken::passed;
+}
+
+/// From a case that has ended to the next one, or to the same `again`; `last`: the worker wants to end.
+void Supervisor::move_on(State& state, bool last, bool again) {
+  if (!again) ++state.position;
+  if (last) {
     state.worker->close_input();
     state.now(State::Doing::leaving);
-  } else {
-    state.now(State::Doing::waiting);
-    if (!state.at_end() && !events_.stopping()) order_next(state);
+    return;
   }
-  const Taken taken = events_.done(work.item, message.payload);
-  if (taken == Taken::garbage) {
-    // The case that the worker has been given since then is not lost: its turn comes again.
-    const std::string why = fmt::format("wrote what is no result, '{}'", excerpt(message.payload));
-    spoil(state, why);
-    return events_.lost(work.item, {false,
-                                    fmt::format("its worker {}; it was stopped", why),
-                                    {state.last_words.begin(), state.last_words.end()}});
-  }
-  if (work.number < state.lane.passed.size()) state.lane.passed[work.number] = taken == Taken::passed;
+  state.now(State::Doing::waiting);
+  if (!state.at_end() && !events_.stopping()) order_next(state);
 }
 
 void Supervisor::order_next(State& state) {
@@ -326,10 +335,13 @@ void Supervisor::end_of_worker(State& state, int status) {
       events_.note(fmt::format("{}: between two cases a worker {}", state.lane.name, what));
       return failed_start(state, what);
     case Doing::working: {
-      const std::size_t item = state.lane.work[state.position++].item;
-      return events_.lost(item, {state.timed_out,
-                                 fmt::format("its worker {}{}", what, by_itself ? " without a result" : ""),
-                                 {state.last_words.begin(), state.last_words.end()}});
+      const std::size_t item = state.lane.work[state.position].item;
+      const bool again =
+          events_.lost(item, {state.timed_out,
+                              fmt::format("its worker {}{}", what, by_itself ? " without a result" : ""),
+                              {state.last_words.begin(), state.last_words.end()}});
+      if (!again) ++state.position;
+      return;
     }
     case Doing::leaving:
       if (status != 0 && !state.given_up && !state.dismissed)

@@ -18,6 +18,9 @@ struct SupervisorOptions {
   double start_seconds = 300;  ///< for a worker to be ready
   double end_seconds = 10;     ///< for a worker that has nothing more to do to end
   int most_failed_starts = 3;  ///< workers in a row that ended without beginning a case
+  /// Cases may have to be run again (Taken::again): no case begins before the result of the one before it is
+  /// taken.
+  bool may_repeat = false;
 };
 
 /// What is known of a case whose worker did not live to tell its result.
@@ -49,11 +52,13 @@ class Supervisor {
     passed,
     other,
     garbage,  ///< this is no result of that case
+    again,    ///< the case is to be run once more
   };
   struct Events {
     std::function<void(std::size_t item)> begun = [](std::size_t) {};
     std::function<Taken(std::size_t item, std::string_view payload)> done;
-    std::function<void(std::size_t item, const LostCase& lost)> lost;
+    /// true: the case is to be run once more.
+    std::function<bool(std::size_t item, const LostCase& lost)> lost;
     std::function<void(std::string_view text)> printed = [](std::string_view) {};  ///< by a worker
     std::function<void(const std::string& sentence)> note = [](const std::string&) {};
     std::function<bool()> stopping = [] { return false; };  ///< true: begin no further case
@@ -80,6 +85,7 @@ class Supervisor {
   void take_messages(State& state);
   void take(State& state, const WorkerMessage& message);
   void finish_case(State& state, const WorkerMessage& message);
+  void move_on(State& state, bool last, bool again);
   void order_next(State& state);
   void watch_time(State& state);
   void end_of_worker(State& state, int status);

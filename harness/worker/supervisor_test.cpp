@@ -68,7 +68,10 @@ Outcome run(
     outcome.done[item] = payload;
     return Supervisor::Taken::passed;
   };
-  events.lost = [&](std::size_t item, const LostCase& lost) { outcome.lost[item] = lost; };
+  events.lost = [&](std::size_t item, const LostCase& lost) {
+    outcome.lost[item] = lost;
+    return false;
+  };
   events.printed = [&](std::string_view text) { outcome.printed += text; };
   events.note = [&](const std::string& note) { outcome.notes.push_back(note); };
   events.stopping = stopping;
@@ -143,6 +146,28 @@ TEST(Supervisor, EveryFaultCostsItsCaseAndNoOther) {
     EXPECT_EQ(outcome.done.at(2), "\"2: 0\"") << planted.name;
     EXPECT_EQ(outcome.done.at(3), "\"3:\"") << planted.name;
   }
+}
+
+TEST(Supervisor, ACaseIsRunAgainWhenItsResultOrItsLossAsksForIt) {
+  std::map<std::size_t, int> done, lost;
+  std::vector<std::size_t> order;
+  Supervisor::Events events;
+  events.done = [&](std::size_t item, std::string_view payload) {
+    if (payload.front() != '"') return Supervisor::Taken::garbage;
+    order.push_back(item);
+    return ++done[item] == 1 && item == 1 ? Supervisor::Taken::again : Supervisor::Taken::passed;
+  };
+  events.lost = [&](std::size_t item, const LostCase&) { return ++lost[item] == 1; };
+  SupervisorOptions options;
+  options.may_repeat = true;
+  Supervisor supervisor(options, std::move(events));
+  supervisor.add(lane_of(worker({{0, [](WorkerChannel& c) { c.write(done_line(0, "nonsense")); }},
+                                 {2, [](WorkerChannel&) { die_by(SIGSEGV); }}}),
+                         4));
+  EXPECT_TRUE(supervisor.run());
+  EXPECT_EQ(done, (std::map<std::size_t, int>{{1, 2}, {3, 1}}));
+  EXPECT_EQ(lost, (std::map<std::size_t, int>{{0, 2}, {2, 2}}));
+  EXPECT_EQ(order, (std::vector<std::size_t>{1, 1, 3}));
 }
 
 TEST(Supervisor, LastWordsAreKeptAndWhatIsPrintedGarblesNoMessage) {
@@ -256,7 +281,7 @@ TEST(Supervisor, StoppingFinishesWhatWasBegun) {
     stop = true;
   };
   events.done = [&](std::size_t, std::string_view) { return ++done, Supervisor::Taken::passed; };
-  events.lost = [](std::size_t, const LostCase&) {};
+  events.lost = [](std::size_t, const LostCase&) { return false; };
   events.stopping = [&] { return stop; };
   Supervisor supervisor({}, std::move(events));
   supervisor.add(std::move(lanes.front()));

@@ -67,16 +67,19 @@ class Gate {
   /// What the verdicts say, whatever the baseline has. Whether the last record is worth comparing.
   bool judge(const std::vector<const Record*>& records) {
     std::set<std::string_view> verdicts;
+    std::size_t runs = 0;
     const Record* worst = records.front();
     for (const Record* record : records) {
       verdicts.insert(name_of(record->verdict));
+      for (const Rerun& rerun : record->reruns) verdicts.insert(name_of(rerun.verdict));
+      runs += 1 + record->reruns.size();
       if (worse(record->verdict, worst->verdict) != worst->verdict) worst = record;
     }
     if (is_failure(worst->verdict))
       add({verdicts.size() > 1 ? Kind::flaky : Kind::contract, worst->case_text, worst->path, "",
-           verdicts.size() > 1 ? fmt::format("{} runs gave {}: {}", records.size(),
-                                             fmt::join(verdicts, " and "), worst->reason)
-                               : fmt::format("{}: {}", name_of(worst->verdict), worst->reason),
+           verdicts.size() > 1
+               ? fmt::format("{} runs gave {}: {}", runs, fmt::join(verdicts, " and "), worst->reason)
+               : fmt::format("{}: {}", name_of(worst->verdict), worst->reason),
            worst->repro});
     return worst->verdict == Verdict::pass;
   }

@@ -18,7 +18,7 @@ struct GateFinding {
     lost_path,   ///< the baseline has cases on this path and the records none
     lost_case,   ///< in the baseline, not in the records
     not_judged,  ///< passed in the baseline, now untrusted or unsupported
-    flaky,       ///< recorded several times, with different verdicts
+    flaky,       ///< run several times (reruns, or several records), with different verdicts
     bits,        ///< other bits of the same inputs, where repeated runs had the same
     drift,       ///< in contract, and its errors moved
     slower,      ///< more time against the reference than the baseline
@@ -55,8 +55,8 @@ struct GateReport {
 };
 
 /// Compares the records of one device with its baseline. Of several records of one case and path all must
-/// pass; different verdicts among them are `flaky`. Error: no records, records of several commits, or of
-/// another device or backend than the baseline's.
+/// pass; different verdicts among them and their reruns are `flaky`. Error: no records, records of several
+/// commits, or of another device or backend than the baseline's.
 Result<GateReport> run_gate(std::span<const Record> records, const Baseline& baseline,
                             const std::vector<Waiver>& waivers, const GateOptions& options);
 

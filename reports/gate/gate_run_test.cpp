@@ -123,6 +123,17 @@ TEST(Gate, FlakyResultsAreNeverHidden) {
   }
 }
 
+TEST(Gate, AFailureThatPassedWhenRunAgainIsFlaky) {
+  auto records = four_records();
+  records[0].verdict = Verdict::fail;
+  records[0].reruns = {{Verdict::fail, "again", 2, 1}};
+  EXPECT_EQ(failing(gate(records)), std::vector{Kind::contract});
+  records[0].reruns.push_back({Verdict::pass, "", 0.5, 1});
+  const GateReport report = gate(records);
+  EXPECT_EQ(failing(report), std::vector{Kind::flaky});
+  EXPECT_NE(gate_text(report).find("3 runs gave fail and pass"), std::string::npos) << gate_text(report);
+}
+
 TEST(Gate, TimesAreReportedAndFailOnlyWhenAsked) {
   auto records = four_records();
   records[0].device_seconds = {0.9, 0.8};
