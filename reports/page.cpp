@@ -14,12 +14,13 @@ std::string_view page_file(std::string_view name) {
 }
 
 /// Scripts share one scope, so the order is that in which they use each other while they load.
-constexpr std::string_view page_scripts[] = {"base.js",  "data.js",    "filter.js", "ladder.js",  "table.js",
-                                             "plots.js", "outputs.js", "detail.js", "compare.js", "app.js"};
+constexpr std::string_view page_scripts[] = {"base.js",   "data.js",    "filter.js",  "ladder.js",
+                                             "table.js",  "plots.js",   "outputs.js", "trees.js",
+                                             "detail.js", "compare.js", "app.js"};
 
 }  // namespace
 
-std::string to_html(std::span<const PageSource> sources) {
+std::string to_html(std::span<const PageSource> sources, std::span<const ProbedTree> trees) {
   const std::string_view frame = page_file("page.html");
   std::string page;
   std::size_t at = 0;
@@ -30,7 +31,7 @@ std::string to_html(std::span<const PageSource> sources) {
     const std::string_view name = frame.substr(mark + 2, end - mark - 2);
     at = end + 2;
     if (name == "index") {
-      page += page_index(sources);
+      page += page_index(sources, trees);
     } else if (name == "details") {
       for (const PageSource& source : sources)
         for (const Record& record : source.records) (page += '\n') += page_detail(record);

@@ -7,6 +7,7 @@
 namespace parity {
 
 /// A page of its own about all records: styles, scripts and data are in it, and it asks for nothing else.
-std::string to_html(std::span<const PageSource> sources);
+/// `trees`: orders of summation that were probed, shown with the cases of their paths.
+std::string to_html(std::span<const PageSource> sources, std::span<const ProbedTree> trees = {});
 
 }  // namespace parity

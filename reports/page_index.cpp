@@ -110,7 +110,7 @@ void write_sets(PageJson& json, const std::vector<PageSet>& sets) {
 
 }  // namespace
 
-std::string page_index(std::span<const PageSource> sources) {
+std::string page_index(std::span<const PageSource> sources, std::span<const ProbedTree> trees) {
   std::vector<PageSet> sets;
   std::vector<const Record*> records;
   std::vector<std::int64_t> set_of;
@@ -129,6 +129,7 @@ std::string page_index(std::span<const PageSource> sources) {
   json.key("verdicts").array(page_verdicts, [&](Verdict verdict) { json.string(name_of(verdict)); });
   write_sources(json, sources);
   write_sets(json, sets);
+  json.key("probed").raw(page_trees(trees));
   TextPool pool;
   json.key("rows").open('{');
   const auto column = [&](const char* name, const auto& each) {

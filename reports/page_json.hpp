@@ -47,6 +47,12 @@ class PageJson {
       fmt::format_to(std::back_inserter(text_), "{:.{}g}", value, digits);
     return *this;
   }
+  /// Another one's text.
+  PageJson& raw(std::string_view json) {
+    separate();
+    text_ += json;
+    return *this;
+  }
   PageJson& nothing() {
     separate();
     text_ += "null";

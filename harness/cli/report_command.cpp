@@ -1,6 +1,8 @@
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <iterator>
 
 #include "harness/cli/commands.hpp"
 #include "harness/cli/exit_code.hpp"
@@ -23,20 +25,45 @@ struct ReportOptions {
   bool each_case = false, force_merge = false;
 };
 
+/// Files of records, and what `parity probe` left.
+struct ReportInputs {
+  std::vector<std::string> records;
+  std::vector<ProbedTree> trees;
+};
+
+Result<ReportInputs> sort_inputs(const ReportOptions& options) {
+  ReportInputs inputs;
+  for (const std::string& file : options.files) {
+    if (!is_probe_file(file)) {
+      inputs.records.push_back(file);
+      continue;
+    }
+    if (options.html.empty())
+      return bad_input(file + ": holds probes, not records; beside records they are for the page (--html)");
+    auto trees = read_probe_file(file);
+    if (!trees) return tl::unexpected(trees.error());
+    std::ranges::move(*trees, std::back_inserter(inputs.trees));
+  }
+  return inputs;
+}
+
 /// The page: a file, or index.html in a directory.
-Result<void> write_page(const std::string& where, const RecordFiles& files) {
+Result<void> write_page(const std::string& where, const RecordFiles& files,
+                        const std::vector<ProbedTree>& trees) {
   std::vector<PageSource> pages;
   const std::span<const Record> records = files.records;
   for (const RecordFiles::Source& source : files.sources)
     pages.push_back({source.name, records.subspan(source.first, source.count), source.missing});
-  const std::string page = to_html(pages);
+  const std::string page = to_html(pages, trees);
   if (where == "-" || where.ends_with(".html")) return write_or_print(where, page);
   if (auto made = make_directory(where, "--html"); !made) return made;
   return write_file(std::filesystem::path(where) / "index.html", page);
 }
 
 int run(const ReportOptions& options) {
-  auto logs = read_logs(options.files);
+  const auto inputs = sort_inputs(options);
+  if (!inputs) return report(inputs.error());
+  auto logs = read_logs(inputs->records);
   if (!logs) return report(logs.error());
   // A page alone shows files side by side; everything else takes their records together.
   const bool side_by_side = !options.html.empty() && options.junit.empty() && options.markdown.empty() &&
@@ -55,7 +82,8 @@ int run(const ReportOptions& options) {
   if (!options.csv.empty())
     if (auto written = write_or_print(options.csv, to_csv(records)); !written) return report(written.error());
   if (!options.html.empty())
-    if (auto written = write_page(options.html, files); !written) return report(written.error());
+    if (auto written = write_page(options.html, files, inputs->trees); !written)
+      return report(written.error());
   if (!options.out.empty()) {
     if (auto made = make_directory(options.out); !made) return report(made.error());
     if (auto written = write_summaries(options.out, records, missing); !written)
@@ -79,7 +107,12 @@ void add_report_command(CLI::App& app, Context& context) {
   auto options = std::make_shared<ReportOptions>();
   CLI::App* command = app.add_subcommand(
       "report", "Records to a table, a page (HTML), JUnit XML or Markdown; merges several files");
-  command->add_option("records", options->files, "Files of records (records.jsonl)")->required();
+  command
+      ->add_option(
+          "records", options->files,
+          "Files of records (records.jsonl); for the page also of probes (probe.jsonl of `parity probe "
+          "--out`), whose trees it draws")
+      ->required();
   command->add_option("--junit", options->junit, "Write JUnit XML to this file (-: standard output)");
   command->add_option("--markdown", options->markdown,
                       "Write a Markdown summary to this file (-: standard output)");
@@ -112,6 +145,7 @@ void add_report_command(CLI::App& app, Context& context) {
       "  parity report results/records.jsonl\n"
       "  parity report gpu0/records.jsonl gpu1/records.jsonl --junit junit.xml --markdown summary.md\n"
       "  parity report old/records.jsonl new/records.jsonl --html changes.html\n"
+      "  parity report results/records.jsonl profile/probe.jsonl --html page.html\n"
       "  parity report vulkan/records.jsonl cuda/records.jsonl --out report");
   command->callback([&context, options] { context.exit_code = run(*options); });
 }

@@ -12,6 +12,16 @@ namespace {
 
 using Kind = TreePart::Kind;
 
+// Light or dark as the viewer prefers; class names begin with tree-, so that the file may stand inside a
+// page.
+constexpr const char* tree_style = R"(<style>
+.tree-ground{fill:#ffffff}.tree-text{fill:#1f2328}
+.tree-line{fill:none;stroke:#334455;stroke-width:1}.tree-fused{fill:none;stroke:#bb4400;stroke-width:1.4}
+@media (prefers-color-scheme:dark){
+.tree-ground{fill:#0d1117}.tree-text{fill:#f0f6fc}.tree-line{stroke:#9fb0c3}.tree-fused{stroke:#ff8c42}}
+</style>
+)";
+
 class TextDrawing {
  public:
   TextDrawing(const SummationTree& tree, int most_lines)
@@ -167,13 +177,14 @@ std::string draw_svg(const SummationTree& tree, const std::string& title) {
   return fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {:.0f} {:.0f}\" width=\"{:.0f}\" "
       "height=\"{:.0f}\" "
-      "role=\"img\">\n<title>{}</title>\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n"
-      "<text x=\"{:.0f}\" y=\"24\" font-family=\"sans-serif\" font-size=\"14\">{}</text>\n"
-      "<path d=\"{}\" fill=\"none\" stroke=\"#345\" stroke-width=\"1\"/>\n"
-      "<path d=\"{}\" fill=\"none\" stroke=\"#b40\" stroke-width=\"1.4\"/>\n"
-      "<g font-family=\"sans-serif\" font-size=\"8\" text-anchor=\"middle\">\n{}</g>\n</svg>\n",
+      "role=\"img\">\n<title>{}</title>\n{}<rect class=\"tree-ground\" width=\"100%\" height=\"100%\"/>\n"
+      "<text class=\"tree-text\" x=\"{:.0f}\" y=\"24\" font-family=\"sans-serif\" "
+      "font-size=\"14\">{}</text>\n"
+      "<path class=\"tree-line\" d=\"{}\"/>\n<path class=\"tree-fused\" d=\"{}\"/>\n"
+      "<g class=\"tree-text\" font-family=\"sans-serif\" font-size=\"8\" "
+      "text-anchor=\"middle\">\n{}</g>\n</svg>\n",
       width + 2 * margin, top + height + 2 * margin, width + 2 * margin, top + height + 2 * margin,
-      escaped(title), margin, escaped(title), lines, fused, labels);
+      escaped(title), tree_style, margin, escaped(title), lines, fused, labels);
 }
 
 }  // namespace parity

@@ -70,6 +70,8 @@ function caseView(state) {
     make("p", {class: "muted"}, `${textOf("path", row)} on ${setNames[rows.set[row]]}`),
     textOf("reason", row) ? make("p", {class: `reason v-${verdictOf(row)}`}, textOf("reason", row)) : null,
     isEmptyPass(row) ? make("p", {class: "muted"}, "No element was compared: the result has none.") : null,
+    detail.reruns ? plainTable("Run again", ["verdict", "reason", "err/bound", "took"],
+      detail.reruns.map(([verdict, reason, ratio, took]) => [badge(verdict), reason || "–", ratioText(ratio), seconds(took)]), "texts") : null,
     detail.repro ? make("div", {class: "repro"}, make("code", {}, detail.repro), copyButton(detail.repro)) : null,
     (detail.guards || []).map(([tensor, offset, bytes]) =>
       make("p", {class: "reason v-fail"}, `Written outside ${tensor}: ${bytes} bytes, the first at byte ${offset} of the tensor.`)),
@@ -77,6 +79,7 @@ function caseView(state) {
     driftTable(detail),
     (detail.trajectories || []).map(trajectoryPlot),
     orderTable(detail),
+    treesSection(row, detail),
     timesTable(detail),
     otherRuns(row, state),
     caseFacts(row, detail),
