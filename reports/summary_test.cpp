@@ -149,7 +149,8 @@ TEST(Table, ColoursOnlyWhenAskedAndColumnsAligned) {
   const std::string text = to_table(summary);
   EXPECT_EQ(text.find('\033'), std::string::npos);
   EXPECT_NE(to_table(summary, {true}).find("\033[1;31mfail"), std::string::npos);
-  EXPECT_NE(text.find("FAILED: 1 pass, 1 fail (1 of the failures flaky) on 1 device\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("FAILED: 1 pass, 1 fail (1 of the failures flaky) on 1 device\n"), std::string::npos)
+      << text;
   const std::vector<std::string> missing = {"log: 1 of 3 recorded; the run was interrupted"};
   EXPECT_NE(to_table(summary, {false, missing})
                 .find("Incomplete: log: 1 of 3 recorded; the run was interrupted\nFAILED: "),
