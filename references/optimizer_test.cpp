@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "harness/ladder/closed_form.hpp"
 #include "references/gradient_testing.hpp"
 #include "references/reference_testing.hpp"
 #include "references/vectors_testing.hpp"
@@ -96,6 +97,44 @@ TEST(Optimizer, MissingBiasCorrectionIsSeen) {
   for (Index i = 0; i < want.elements(); ++i)
     worst = std::max(worst, std::fabs(got[0].v[static_cast<std::size_t>(i)] - want.value(i)));
   EXPECT_GT(worst, 1e-3);
+}
+
+// What is known of AdamW whatever its formula looks like; the formula that stands beside the reference
+// (closed_form.hpp) must know it too.
+TEST(Optimizer, AdamWHasTheProperties) {
+  const auto next = [](const Attributes& attributes, const std::vector<const Tensor*>& inputs) {
+    const Value p = evaluate_exact("adamw", attributes, inputs).front();
+    for (Index i = 0; i < p.size(); ++i)
+      EXPECT_NEAR(static_cast<double>(*closed_form("adamw", attributes, inputs, 0, i)),
+                  p.v[static_cast<std::size_t>(i)], 1e-15);
+    return p;
+  };
+  const Tensor p = vector_of({0.5, -2, 3}), g = vector_of({0.25, -8, 1e-3}), zero = vector_of({0, 0, 0});
+  // At the first step, with nothing added to the root, each element moves by lr, however large its gradient.
+  const Tensor first = vector_of({1 - 0.875, 1 - 0.9375});
+  const Attributes plain{{"lr", 0x1p-6}, {"beta1", 0.875}, {"beta2", 0.9375}, {"eps", 0.0}};
+  const Value moved = next(plain, {&p, &g, &zero, &zero, &first});
+  const double sign[] = {1, -1, 1};
+  for (std::size_t i = 0; i < 3; ++i)
+    EXPECT_NEAR(moved.v[i], p.value(static_cast<Index>(i)) - 0x1p-6 * sign[i], 1e-15);
+  // The same later: gradients and averages times 1024, and v times its square, move it as far.
+  const Tensor m = vector_of({0.1, 2, -1e-3}), v = vector_of({0.5, 7, 1e-5});
+  const auto times = [](const Tensor& x, double factor) {
+    Tensor y = x;
+    for (Index i = 0; i < y.elements(); ++i) y.set_value(i, x.value(i) * factor);
+    return y;
+  };
+  const Tensor g_large = times(g, 1024), m_large = times(m, 1024), v_large = times(v, 1024.0 * 1024);
+  const Value small = next(plain, {&p, &g, &m, &v, &first});
+  const Value large = next(plain, {&p, &g_large, &m_large, &v_large, &first});
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(small.v[i], large.v[i], 1e-15);
+  // Without a gradient there is the decay alone, and it does not depend on the averages' correction.
+  Attributes decaying = plain;
+  decaying.set("eps", 0x1p-20);
+  decaying.set("weight_decay", 0.25);
+  const Value decayed = next(decaying, {&p, &zero, &zero, &zero, &first});
+  for (std::size_t i = 0; i < 3; ++i)
+    EXPECT_NEAR(decayed.v[i], p.value(static_cast<Index>(i)) * (1 - 0x1p-6 * 0.25), 1e-15);
 }
 
 TEST(Optimizer, EmulatedBitsAreThoseOfAPlainLoop) {

@@ -22,6 +22,10 @@ class HostMemory {
   Result<Tensor> tensor(TensorId id) const;
   /// Copies the bytes of a tensor that has the spec's dtype, shape and strides.
   Result<void> assign(TensorId id, const Tensor& tensor);
+  /// A tensor's elements alone, without gaps, and back: of a view of rows that lie a sequence apart the copy
+  /// above is as long as the sequence.
+  Result<Tensor> elements(TensorId id) const;
+  Result<void> assign_elements(TensorId id, const Tensor& compact);
   std::vector<GuardDamage> guard_damage() const;
 
  private:

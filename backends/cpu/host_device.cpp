@@ -65,6 +65,53 @@ Result<void> HostMemory::assign(TensorId id, const Tensor& tensor) {
   return {};
 }
 
+namespace {
+
+/// Where each row of the last dimension lies, as (byte in the strided tensor, byte in the compact one).
+template <class Use>
+void for_each_row(const TensorSpec& spec, const Use& use) {
+  const std::size_t size = size_of(spec.dtype), rank = spec.shape.size();
+  std::int64_t rows = 1;
+  for (std::size_t d = 0; d + 1 < rank; ++d) rows *= spec.shape[d];
+  const std::int64_t cols = rank == 0 ? 1 : spec.shape.back();
+  for (std::int64_t row = 0; row < rows; ++row) {
+    std::int64_t at = 0, rest = row;
+    for (std::size_t d = rank > 0 ? rank - 1 : 0; d-- > 0; rest /= spec.shape[d])
+      at += rest % spec.shape[d] * spec.strides[d];
+    use(static_cast<std::size_t>(at) * size, static_cast<std::size_t>(row * cols) * size,
+        static_cast<std::size_t>(cols) * size);
+  }
+}
+
+}  // namespace
+
+Result<Tensor> HostMemory::elements(TensorId id) const {
+  const TensorSpec& spec = specs_[static_cast<std::size_t>(id)];
+  const bool rows_lie_dense = !spec.shape.empty() && spec.strides.size() == spec.shape.size() &&
+                              (spec.strides.back() == 1 || spec.shape.back() == 1);
+  if (!spec.is_view() || !rows_lie_dense) return tensor(id);
+  auto compact = Tensor::create(spec.dtype, spec.shape);
+  if (!compact) return compact;
+  const std::span<const std::byte> from = payload(id);
+  for_each_row(spec, [&](std::size_t strided, std::size_t dense, std::size_t bytes) {
+    std::ranges::copy(from.subspan(strided, bytes), compact->bytes().subspan(dense).begin());
+  });
+  return compact;
+}
+
+Result<void> HostMemory::assign_elements(TensorId id, const Tensor& compact) {
+  const TensorSpec& spec = specs_[static_cast<std::size_t>(id)];
+  if (compact.strides() == spec.strides) return assign(id, compact);
+  if (compact.dtype() != spec.dtype || compact.shape() != spec.shape || !compact.contiguous())
+    return fail(ErrorKind::internal, fmt::format("tensor '{}': its elements are {} {}", spec.name,
+                                                 name_of(spec.dtype), to_string(spec.shape)));
+  const std::span<std::byte> to = payload(id);
+  for_each_row(spec, [&](std::size_t strided, std::size_t dense, std::size_t bytes) {
+    std::ranges::copy(compact.bytes().subspan(dense, bytes), to.subspan(strided).begin());
+  });
+  return {};
+}
+
 std::vector<GuardDamage> HostMemory::guard_damage() const {
   std::vector<GuardDamage> damage;
   for (std::size_t i = 0; i < specs_.size(); ++i) {
@@ -182,7 +229,7 @@ HostKernel emulated_kernel(const OpTable& ops, const ArithmeticModel& model) {
     PortTensors ports(call.inputs.size(), nullptr);
     for (std::size_t i = 0; i < call.inputs.size(); ++i) {
       if (call.inputs[i] == no_tensor) continue;
-      auto tensor = memory.tensor(call.inputs[i]);
+      auto tensor = memory.elements(call.inputs[i]);
       if (!tensor) return tl::unexpected(tensor.error());
       held[i] = *std::move(tensor);
       ports[i] = &held[i];
@@ -190,11 +237,11 @@ HostKernel emulated_kernel(const OpTable& ops, const ArithmeticModel& model) {
     auto values = op->evaluate(**arithmetic, call.attributes, ports);
     if (!values) return tl::unexpected(values.error());
     for (std::size_t i = 0; i < call.outputs.size(); ++i) {
-      auto tensor = memory.tensor(call.outputs[i]);
+      auto tensor = memory.elements(call.outputs[i]);
       if (!tensor) return tl::unexpected(tensor.error());
       const Value stored_value = (*arithmetic)->store((*values)[i], tensor->dtype());
       narrow(stored_value.v, *tensor);
-      if (auto ok = memory.assign(call.outputs[i], *tensor); !ok) return ok;
+      if (auto ok = memory.assign_elements(call.outputs[i], *tensor); !ok) return ok;
     }
     return {};
   };

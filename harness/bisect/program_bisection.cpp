@@ -32,6 +32,7 @@ class Search {
   using Done = Result<bool>;  ///< whether the producer is known
 
   const Program& program() const { return session_.program(); }
+  void sort_points();
   void note_growth(const std::vector<TensorScan>& scans);
   Done find_nonfinite(const std::vector<TensorScan>& scans);
   /// Judges the calls [0, end) of the step that ran, until one is outside its contract: the producer.
@@ -44,21 +45,44 @@ class Search {
   TraceSession session_;
   Confirmations confirmations_;
   BisectReport report_;
+  struct PointKind {
+    std::size_t growth = 0;  ///< place in report_.growth
+    std::int64_t timestep = 0;
+  };
+  std::vector<PointKind> kinds_;  ///< by trace point
 };
 
-void Search::note_growth(const std::vector<TensorScan>& scans) {
-  for (std::size_t i = 0; i < scans.size(); ++i) {
-    const TensorSpec& spec = program().spec(session_.trace().points[i].tensor);
+/// Which kind of tensor each point is of, once: a long run notes millions of them.
+void Search::sort_points() {
+  const std::vector<TracePoint>& points = session_.trace().points;
+  for (const TracePoint& point : points) {
+    const TensorSpec& spec = program().spec(point.tensor);
     const TracePlace place = place_of(spec.name);
     auto found = std::ranges::find_if(report_.growth, [&](const Growth& g) {
       return g.tensor == place.name && g.layer == place.layer && g.dtype == spec.dtype;
     });
     if (found == report_.growth.end()) {
-      report_.growth.push_back({place.name, place.layer, spec.dtype, {}});
+      report_.growth.push_back({place.name, place.layer, spec.dtype, {}, {}});
       found = report_.growth.end() - 1;
     }
-    found->points.push_back({session_.step(), place.timestep.value_or(0), scans[i].largest});
+    kinds_.push_back({static_cast<std::size_t>(found - report_.growth.begin()), place.timestep.value_or(0)});
     report_.timesteps = std::max(report_.timesteps, place.timestep.value_or(0) + 1);
+  }
+}
+
+void Search::note_growth(const std::vector<TensorScan>& scans) {
+  if (kinds_.empty()) sort_points();
+  for (Growth& growth : report_.growth) {
+    growth.steps.push_back({session_.step(), 0, true});
+    growth.timesteps.clear();
+  }
+  for (std::size_t i = 0; i < scans.size(); ++i) {
+    Growth& growth = report_.growth[kinds_[i].growth];
+    const bool finite = scans[i].nonfinite() == 0;
+    Growth::Point& step = growth.steps.back();
+    step.largest = std::max(step.largest, scans[i].largest);
+    step.finite = step.finite && finite;
+    growth.timesteps.push_back({kinds_[i].timestep, scans[i].largest, finite});
   }
 }
 
@@ -215,6 +239,12 @@ Result<BisectReport> Search::run() {
 }
 
 }  // namespace
+
+std::string_view name_of(BisectReport::Kind kind) {
+  constexpr std::string_view names[] = {"healthy", "not_finite", "out_of_contract",
+                                        "varies",  "given",      "reference_at_fault"};
+  return names[static_cast<std::size_t>(kind)];
+}
 
 Result<BisectReport> bisect_program(const BisectTarget& target, const BisectOptions& options) {
   auto session = TraceSession::load(target, options);

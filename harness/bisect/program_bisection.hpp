@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/bisect/examined_call.hpp"
@@ -32,6 +33,8 @@ struct BisectOptions {
   /// then searched by bisection, from the state of the last one that did.
   bool judge = true;
   std::map<std::string, Tensor> inputs{};  ///< the user's own tensors, by name
+  /// Called before each run with its step.
+  std::function<void(std::int64_t)> before_run{};
   /// Called after each run: (runs so far, step).
   std::function<void(std::int64_t, std::int64_t)> progress{};
 };
@@ -62,16 +65,18 @@ struct Producer {
   std::vector<std::string> checks;  ///< of the reference, made before the call was blamed
 };
 
-/// Largest finite |x| of one kind of tensor along timesteps and steps.
+/// Largest finite |x| of one kind of tensor on the way.
 struct Growth {
   std::string tensor;  ///< without layer and timestep
   std::optional<std::int64_t> layer;
   DType dtype = DType::f32;
   struct Point {
-    std::int64_t step = 0, timestep = 0;
+    std::int64_t at = 0;
     float largest = 0;
+    bool finite = true;  ///< no element is NaN or Inf
   };
-  std::vector<Point> points;
+  std::vector<Point> steps;      ///< one a step, over all of its timesteps
+  std::vector<Point> timesteps;  ///< of the last step; of a trace, its ops in order
 };
 
 struct BisectCost {
@@ -102,6 +107,9 @@ struct BisectReport {
   std::vector<std::int64_t> judged_steps;
   BisectCost cost;
 };
+
+/// "healthy", "not_finite", ...
+std::string_view name_of(BisectReport::Kind kind);
 
 /// Runs the case and names the first call that makes a NaN, an infinity or a result outside its contract.
 /// Only scans are downloaded at each step, and the producer's own tensors. Errors: the path cannot run the

@@ -135,8 +135,8 @@ TEST(Bisect, AnExplodingStateBurstsAtTheStoreAndItsOriginIsNamed) {
   EXPECT_EQ(report->before->place.timestep, 0);
   const auto growth = std::ranges::find(report->growth, std::string("h"), &Growth::tensor);
   ASSERT_NE(growth, report->growth.end());
-  EXPECT_EQ(growth->points.size(), 1000U);
-  EXPECT_GT(growth->points[690].largest, 1e4F);
+  EXPECT_EQ(growth->timesteps.size(), 1000U);
+  EXPECT_GT(growth->timesteps[690].largest, 1e4F);
 }
 
 TEST(Bisect, AnInputThatHoldsNaNIsNoFaultOfACall) {

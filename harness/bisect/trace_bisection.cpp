@@ -43,7 +43,7 @@ class TraceSearch {
   Result<std::map<std::string, Tensor>> read(
       const LoadedOp& op, const std::vector<std::pair<std::string, std::string>>& ports) const;
   void look_at(const LoadedOp& op);
-  void note_growth(std::size_t index, DType dtype, float largest);
+  void note_growth(std::size_t index, const std::string& source, DType dtype, const TensorScan& scan);
   Result<void> judge_op(const LoadedOp& op);
   Result<void> judge_output(const LoadedOp& op, const PortTensors& inputs, std::size_t port,
                             const Tensor& got);
@@ -125,15 +125,34 @@ void TraceSearch::blame(const LoadedOp& loaded, const std::string& port, const E
                                                                         : Kind::not_finite;
 }
 
-/// One line a type of element, along the ops.
-void TraceSearch::note_growth(std::size_t index, DType dtype, float largest) {
-  std::vector<Growth>& growth = result_.report.growth;
-  auto found = std::ranges::find(growth, dtype, &Growth::dtype);
-  if (found == growth.end()) {
-    growth.push_back({fmt::format("{} results", name_of(dtype)), {}, dtype, {}});
-    found = growth.end() - 1;
+/// "layer#_h.npy" of "layer12_h.npy": tensors of one place in a repeated layer or timestep.
+std::string without_numbers(const std::string& name) {
+  std::string text;
+  for (const char c : name) {
+    const bool digit = c >= '0' && c <= '9';
+    if (!digit)
+      text += c;
+    else if (text.empty() || text.back() != '#')
+      text += '#';
   }
-  found->points.push_back({0, static_cast<std::int64_t>(index), largest});
+  return text;
+}
+
+/// One line a type of element along the ops, and one for each name that comes back with other numbers.
+void TraceSearch::note_growth(std::size_t index, const std::string& source, DType dtype,
+                              const TensorScan& scan) {
+  std::vector<Growth>& growth = result_.report.growth;
+  const std::string every = fmt::format("all {} results", name_of(dtype)), kind = without_numbers(source);
+  for (const std::string& name : {every, kind}) {
+    if (name == source) continue;  // no other can have it
+    auto found =
+        std::ranges::find_if(growth, [&](const Growth& g) { return g.tensor == name && g.dtype == dtype; });
+    if (found == growth.end()) {
+      growth.push_back({name, {}, dtype, {}, {}});
+      found = growth.end() - 1;
+    }
+    found->timesteps.push_back({static_cast<std::int64_t>(index), scan.largest, scan.nonfinite() == 0});
+  }
 }
 
 /// Scans, patterns, growth; and without a kind the first output that is not finite.
@@ -147,7 +166,7 @@ void TraceSearch::look_at(const LoadedOp& loaded) {
     result_.report.cost.bytes_read += static_cast<std::int64_t>(tensor.bytes().size());
     if (!is_float(tensor.dtype())) continue;
     const TensorScan scan = scan_tensor(tensor);
-    note_growth(loaded.index, tensor.dtype(), scan.largest);
+    note_growth(loaded.index, source, tensor.dtype(), scan);
     for (std::string& what : suspicious_patterns(tensor))
       result_.patterns.push_back({loaded.index, source, std::move(what)});
     if (const std::string other = copies_.copy_of(source, tensor, scan); !other.empty())

@@ -33,6 +33,7 @@ Result<TraceSession> TraceSession::load(const BisectTarget& target, const Bisect
 
   TraceSession session(target, *std::move(execution));
   session.stage_ = stage;
+  session.before_run_ = options.before_run;
   session.program_ = *std::move(program);
   session.trace_ = *std::move(trace);
   session.assignment_ = *std::move(assignment);
@@ -51,6 +52,7 @@ Result<TraceSession> TraceSession::load(const BisectTarget& target, const Bisect
 
 Result<std::vector<TensorScan>> TraceSession::run() {
   held_.clear();
+  if (before_run_) before_run_(step_);
   if (auto timing = execution_.run_only(); !timing) return tl::unexpected(timing.error());
   ++cost_.runs;
   auto scans = execution_.read(trace_.scans);

@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <map>
 #include <set>
 #include <vector>
@@ -46,6 +47,7 @@ class TraceSession {
   BisectTarget target_;
   Execution execution_;
   const Stage* stage_ = nullptr;
+  std::function<void(std::int64_t)> before_run_;
   Program program_;
   TracedProgram trace_;
   Assignment assignment_;

@@ -1,55 +1,14 @@
 // Wrong references: no device is blamed by one.
 #include <gtest/gtest.h>
 
-#include <functional>
-
 #include "harness/bisect/bisect_testing.hpp"
+#include "harness/bisect/mistaken_op.hpp"
 #include "harness/ladder/runner.hpp"
 
 namespace parity::bisecting {
 namespace {
 
-using Mistake = std::function<void(std::vector<Value>&)>;
-
-/// An op whose reference makes a mistake; the rest is that of a right one, which must outlive it.
-class MistakenOp final : public Op {
- public:
-  MistakenOp(const Op& right, Mistake mistake) : right_(right), mistake_(std::move(mistake)) {}
-  std::string_view name() const override { return right_.name(); }
-  std::string_view summary() const override { return right_.summary(); }
-  std::span<const Port> inputs() const override { return right_.inputs(); }
-  std::span<const Port> outputs() const override { return right_.outputs(); }
-  Result<std::vector<Shape>> infer(const Attributes& attributes,
-                                   std::span<const std::optional<Shape>> shapes) const override {
-    return right_.infer(attributes, shapes);
-  }
-  Result<std::vector<Value>> evaluate(Arithmetic& arithmetic, const Attributes& attributes,
-                                      const PortTensors& tensors) const override {
-    auto values = right_.evaluate(arithmetic, attributes, tensors);
-    if (values && mistake_) mistake_(*values);
-    return values;
-  }
-  Work work(const OpCall& call, const Program& program) const override { return right_.work(call, program); }
-  std::int64_t reduction_length(const OpCall& call, const Program& program) const override {
-    return right_.reduction_length(call, program);
-  }
-  Result<void> gradient(const OpCall& call, GradientBuilder& builder) const override {
-    return right_.gradient(call, builder);
-  }
-  std::vector<Symmetry> symmetries(const Attributes& attributes,
-                                   std::span<const std::optional<Shape>> shapes) const override {
-    return right_.symmetries(attributes, shapes);
-  }
-  std::optional<std::vector<Tensor>> restrict_to(const Attributes& attributes, const PortTensors& tensors,
-                                                 std::span<const std::int64_t> rows,
-                                                 std::span<const std::int64_t> cols) const override {
-    return right_.restrict_to(attributes, tensors, rows, cols);
-  }
-
- private:
-  const Op& right_;
-  Mistake mistake_;
-};
+using Mistake = MistakenOp::Mistake;
 
 /// A right device, and references of which that of one op makes a mistake.
 struct WrongReference {
@@ -58,14 +17,8 @@ struct WrongReference {
         stages(make_stage_table(right)),
         backend(make_cpu_backend(right)),
         devices(*backend->devices()),
-        wrong(with(op, mistake)) {}
+        wrong(with_mistake(right, op, mistake)) {}
 
-  OpTable with(const std::string& op, const Mistake& mistake) const {
-    std::vector<std::unique_ptr<const Op>> ops;
-    for (const auto& each : right.all())
-      ops.push_back(std::make_unique<MistakenOp>(*each, each->name() == op ? mistake : Mistake()));
-    return OpTable(std::move(ops));
-  }
   BisectTarget target(const std::string& text, const std::string& path = "sequential_f32") const {
     return {wrong, stages, *devices[0], *parse_case(text, stages), path};
   }
@@ -111,6 +64,21 @@ TEST(WrongReference, OfWhichAllIsOffDisagreesWithItsGradient) {
   EXPECT_EQ(report->kind, BisectReport::Kind::reference_at_fault);
   EXPECT_NE(report->producer->examined.cause.evidence.find("gradient rule"), std::string::npos)
       << report->producer->examined.cause.evidence;
+}
+
+// An optimizer's update has no gradient rule, and its elements are alike: a formula of its own says it.
+TEST(WrongReference, OfAnOptimizerDisagreesWithAFormula) {
+  for (const auto& [op, text] : {std::pair{"adamw", "adamw rows=3 cols=5 step=7"},
+                                 {"muon_momentum", "muon rows=3 cols=5"},
+                                 {"frobenius_normalize", "muon rows=3 cols=5"}}) {
+    const WrongReference w(op, [](std::vector<Value>& values) { scale(values, 1.001); });
+    const auto report = bisect_program(w.target(text), {});
+    ASSERT_TRUE(report) << report.error().message;
+    EXPECT_EQ(report->kind, BisectReport::Kind::reference_at_fault) << op;
+    ASSERT_TRUE(report->producer) << op;
+    EXPECT_NE(report->producer->examined.cause.evidence.find("formula"), std::string::npos)
+        << report->producer->examined.cause.evidence;
+  }
 }
 
 TEST(WrongReference, BlamesNeitherSideOfAComparison) {

@@ -1,12 +1,18 @@
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <sstream>
 
 #include "harness/bisect/against.hpp"
 #include "harness/bisect/saved_calls.hpp"
 #include "harness/cli/against_output.hpp"
 #include "harness/cli/backend_loader.hpp"
 #include "harness/cli/bisect_output.hpp"
+#include "harness/cli/bisect_scenarios.hpp"
 #include "harness/cli/commands.hpp"
 #include "harness/cli/exit_code.hpp"
 #include "harness/cli/faulty_devices.hpp"
@@ -21,11 +27,12 @@ namespace {
 
 struct BisectRequest {
   std::string case_text, device, path, against, out, fault, nan = "allow";
-  std::vector<std::string> inputs;
+  std::string plant;
+  std::vector<std::string> inputs, settings;
   std::int64_t steps = 0;
   int repeats = 2;
   double timeout_seconds = 60;
-  bool scans_only = false, json = false, git = false, validate = false;
+  bool scans_only = false, json = false, git = false, validate = false, catalogue = false;
 };
 
 /// The case, completed from the user's tensors where there are any.
@@ -46,8 +53,15 @@ Result<BoundCase> read_case(const BisectRequest& request, const UserInputs& inpu
 Result<void> write_findings(const std::filesystem::path& directory, const BisectReport& report,
                             const Bisected& what) {
   if (auto ok = write_file(directory / "bisect.json", bisect_json(report, what)); !ok) return ok;
-  if (const std::string svg = growth_svg(report, what); !svg.empty())
-    if (auto ok = write_file(directory / "growth.svg", svg); !ok) return ok;
+  const std::string subtitle =
+      fmt::format("{}, {} {}, path {}; as a part of the largest number of each tensor's format",
+                  what.case_text, what.device.id, what.device.name, what.path);
+  const std::string by_step = growth_svg(report, subtitle, GrowthAxis::steps);
+  const std::string by_timestep = growth_svg(report, subtitle, GrowthAxis::timesteps);
+  if (!by_step.empty())
+    if (auto ok = write_file(directory / "growth_steps.svg", by_step); !ok) return ok;
+  if (!by_timestep.empty())
+    if (auto ok = write_file(directory / "growth_timesteps.svg", by_timestep); !ok) return ok;
   if (!report.producer) return {};
   return write_producer(directory, *report.producer);
 }
@@ -134,7 +148,8 @@ bool is_folder(const std::string& what) {
 Result<Subject> read_subject(const Context& context, const BisectRequest& request) {
   Subject subject;
   if (is_folder(request.case_text)) {
-    if (!request.inputs.empty()) return bad_input("--input belongs to a case; a trace holds its own tensors");
+    if (!request.inputs.empty() || !request.settings.empty())
+      return bad_input("--input and --set belong to a case; a trace holds its own tensors");
     auto saved = saved_calls(context.ops, request.case_text);
     if (!saved) return tl::unexpected(saved.error());
     subject.saved = *std::move(saved);
@@ -150,6 +165,20 @@ Result<Subject> read_subject(const Context& context, const BisectRequest& reques
   subject.bound = *std::move(bound);
   subject.stage = context.stages.find(subject.bound.c.stage);
   subject.text = print_case(subject.bound.c, context.stages);
+  std::vector<InputSetting> settings;
+  for (const std::string& text : request.settings) {
+    auto setting = parse_setting(text);
+    if (!setting)
+      return fail(setting.error().kind, fmt::format("--set {}: {}", text, setting.error().message));
+    settings.push_back(*std::move(setting));
+  }
+  if (settings.empty()) return Result<Subject>(std::move(subject));
+  const auto program = subject.stage->build(subject.bound.c);
+  if (!program) return tl::unexpected(program.error());
+  auto set =
+      with_settings(*subject.stage, subject.bound.c, *program, std::move(subject.bound.tensors), settings);
+  if (!set) return tl::unexpected(set.error());
+  subject.bound.tensors = *std::move(set);
   return Result<Subject>(std::move(subject));
 }
 
@@ -192,7 +221,15 @@ Result<int> bisect(const Context& context, const BisectRequest& request) {
   options.progress = [&](std::int64_t runs, std::int64_t step) {
     progress.begin(static_cast<std::size_t>(step + 1), fmt::format("{} runs", runs));
   };
-  const BisectTarget target{context.ops, context.stages, device, subject->bound.c, *path, subject->stage};
+  std::optional<PlantedDevice> planted;
+  if (!request.plant.empty()) {
+    auto change = parse_change(request.plant);
+    if (!change) return tl::unexpected(change.error());
+    planted.emplace(device, *std::move(change));
+    options.before_run = [&](std::int64_t step) { planted->set_step(step); };
+  }
+  const BisectTarget target{context.ops,      context.stages, planted ? *planted : device,
+                            subject->bound.c, *path,          subject->stage};
   if (!request.against.empty()) {
     const auto other_path = choose_path(other_side.path, **other, *program);
     if (!other_path) return tl::unexpected(other_path.error());
@@ -223,6 +260,12 @@ Result<int> bisect_folder(const Context& context, const BisectRequest& request) 
     if (auto made = make_directory(request.out); !made) return tl::unexpected(made.error());
     if (auto ok = write_file(std::filesystem::path(request.out) / "bisect.json", json); !ok)
       return tl::unexpected(ok.error());
+    const std::string svg = growth_svg(
+        trace->report, request.case_text + "; as a part of the largest number of each tensor's format",
+        GrowthAxis::ops);
+    if (!svg.empty())
+      if (auto ok = write_file(std::filesystem::path(request.out) / "growth_ops.svg", svg); !ok)
+        return tl::unexpected(ok.error());
     const Producer* producer = trace->report.producer ? &*trace->report.producer : nullptr;
     if (producer != nullptr)
       if (auto ok = write_producer(request.out, *producer); !ok) return tl::unexpected(ok.error());
@@ -231,7 +274,53 @@ Result<int> bisect_folder(const Context& context, const BisectRequest& request) 
   return code_of(trace->report);
 }
 
+Result<std::string> text_of_list(const std::string& file) {
+  std::ifstream stream(file, std::ios::binary);
+  std::ostringstream text;
+  if (!stream || !(text << stream.rdbuf())) return bad_input(fmt::format("{} cannot be read", file));
+  return std::move(text).str();
+}
+
+/// A list of what goes wrong on purpose, and what is to be said of it.
+Result<int> bisect_list(const Context& context, const BisectRequest& request) {
+  const auto text = text_of_list(request.case_text);
+  if (!text) return tl::unexpected(text.error());
+  auto list = parse_scenarios(*text, request.case_text);
+  if (!list) return tl::unexpected(list.error());
+  if (request.catalogue) {
+    auto more = catalogue_scenarios(*list);
+    if (!more) return tl::unexpected(more.error());
+    std::ranges::move(*more, std::back_inserter(*list));
+  }
+  const BackendOptions backend{.validate = request.validate, .timeout_seconds = request.timeout_seconds};
+  const BackendSet set =
+      load_backends(context.ops, backend, context.backend_directory, backends_for({request.device}));
+  const auto device = one_device(set, request.device, "--device");
+  if (!device) return tl::unexpected(device.error());
+  FaultyDevices faulty(context.ops, backend, context.backend_directory);
+  Progress progress(list->size());
+  const auto run = run_scenarios(
+      context, *list, **device, faulty,
+      [&](std::size_t number, const std::string& name) { progress.begin(number, name); },
+      [&](const ScenarioRow& row) {
+        progress.clear();
+        print(scenario_line(row));
+      });
+  if (!run) return tl::unexpected(run.error());
+  print(scenarios_summary(*run));
+  if (!request.out.empty()) {
+    if (auto made = make_directory(request.out); !made) return tl::unexpected(made.error());
+    const auto file = std::filesystem::path(request.out) / "bisect.md";
+    if (auto ok = write_file(file, scenarios_markdown(*run)); !ok) return tl::unexpected(ok.error());
+  }
+  using Outcome = ScenarioRow::Outcome;
+  if (run->count(Outcome::wrong) > 0) return contract_failed;
+  return run->count(Outcome::right) > 0 ? passed : nothing_judged;
+}
+
 int run(const Context& context, const BisectRequest& request) {
+  std::error_code ignored;
+  const bool list = std::filesystem::is_regular_file(request.case_text, ignored);
   const bool folder = is_folder(request.case_text);
   const bool judges_only = folder && request.device.empty();
   if (judges_only && !request.against.empty()) {
@@ -247,7 +336,14 @@ int run(const Context& context, const BisectRequest& request) {
                          request.case_text));
     return bad_usage;
   }
-  const auto code = judges_only ? bisect_folder(context, request) : bisect(context, request);
+  if (list && (!request.against.empty() || !request.path.empty() || !request.fault.empty() ||
+               !request.plant.empty() || !request.inputs.empty() || !request.settings.empty())) {
+    complain("a list of scenarios says itself what is planted; it goes with --device, --catalogue and --out");
+    return bad_usage;
+  }
+  const auto code = list          ? bisect_list(context, request)
+                    : judges_only ? bisect_folder(context, request)
+                                  : bisect(context, request);
   return code ? *code : report(code.error());
 }
 
@@ -260,7 +356,8 @@ void add_bisect_command(CLI::App& app, Context& context) {
   command
       ->add_option(
           "what", request->case_text,
-          "A case, as `parity run` takes it, or a folder with a trace of your engine (docs/trace.md)")
+          "A case, as `parity run` takes it, a folder with a trace of your engine (docs/trace.md), or a list "
+          "of planted scenarios (cases/bisect/scenarios.txt)")
       ->required();
   command->add_option(
       "-d,--device", request->device,
@@ -281,19 +378,29 @@ void add_bisect_command(CLI::App& app, Context& context) {
       ->add_option("-i,--input", request->inputs,
                    "A tensor of your own in place of a fill: NAME=FILE.npy or NAME=FILE.safetensors:TENSOR")
       ->allow_extra_args(false);
+  command
+      ->add_option("--set", request->settings,
+                   "Elements of an input, filled or your own: 'x[3, *] = 6e4'; nan and inf too")
+      ->allow_extra_args(false);
   command->add_option("--nan", request->nan, "A NaN in --input: search for who passes it on, or reject it")
       ->check(CLI::IsMember({"reject", "allow"}))
       ->capture_default_str();
   command->add_option(
       "--fault", request->fault,
       "Plant this fault of `parity faults --list` in the kernels first, to see what is found");
+  command->add_option(
+      "--plant", request->plant,
+      "Make one result go wrong on the device: 'h[0, 3] times nan at step 2', 'h unwritten' or "
+      "'h reads p in place of q'");
+  command->add_flag("--catalogue", request->catalogue,
+                    "With a list of scenarios: every other faulty kernel of `parity faults --list` too");
   command->add_flag("--validate", request->validate, "Vulkan: with the validation layer");
   command->add_option("--timeout", request->timeout_seconds, "Seconds that one run may take on a device")
       ->check(CLI::Range(0.001, 86400.0))
       ->capture_default_str();
-  command->add_option(
-      "-o,--out", request->out,
-      "Directory for bisect.json, growth.svg, and the producer with its real inputs as a trace of one op");
+  command->add_option("-o,--out", request->out,
+                      "Directory for bisect.json, plots of max |x| (growth_*.svg), and the producer with its "
+                      "real inputs as a trace of one op");
   command->add_flag("--json", request->json, "One JSON object on standard output, for programs");
   command->add_flag("--git", request->git,
                     "Exit codes for `git bisect run`: 0 good, 1 bad, 125 cannot be judged");
@@ -316,6 +423,7 @@ void add_bisect_command(CLI::App& app, Context& context) {
       "  parity bisect 'attention ...' -d vulkan --against @cuda\n"
       "  parity bisect trace/                       what your own engine wrote\n"
       "  parity bisect found --device vulkan:0      the saved inputs through a kernel of ours\n"
+      "  parity bisect cases/bisect/scenarios.txt --device vulkan   is what is planted found?\n"
       "  git bisect run build/release/bin/parity bisect 'gru_cell ...' --device cpu --git\n"
       "\n"
       "Exit codes: 0 nothing is wrong (bits that vary and NaNs that the inputs hold are said); 1 a call is "

@@ -159,6 +159,44 @@ TEST(BisectCommand, AgainstTellsNoiseFromADivergence) {
   EXPECT_EQ(bisect({scratch.file("found"), "--against", "pairwise_f32"}).code, 2);
 }
 
+TEST(BisectCommand, WhatIsPlantedOrSetIsFound) {
+  const ProgramRun planted =
+      bisect({"gemm m=5 n=7 k=9", "--device", "cpu", "--plant", "D[4, 6] times nan", "--repeats", "1"});
+  EXPECT_EQ(planted.code, 1) << planted.err;
+  expect_holds(planted.out, "'D'[4, 6]");
+  const ProgramRun set = bisect({"gemm m=5 n=7 k=9", "--device", "cpu", "--set", "A[1, *] = 1e30", "--set",
+                                 "B[*, 2] = 1e9", "--repeats", "1"});
+  EXPECT_EQ(set.code, 1) << set.err;
+  expect_holds(set.out, "'D'[1, 2]");
+  EXPECT_EQ(bisect({"gemm m=5 n=7 k=9", "--device", "cpu", "--set", "Z[0] = 1"}).code, 2);
+  EXPECT_EQ(bisect({"gemm m=5 n=7 k=9", "--device", "cpu", "--plant", "Z unwritten"}).code, 2);
+}
+
+TEST(BisectCommand, AListOfScenarios) {
+  const ScratchDirectory scratch;
+  const std::string one =
+      "scenario one\n what w\n case gemm m=5 n=7 k=9\n plant D[4, 6] times nan\n finds not_finite\n op gemm\n"
+      " cause the kernel\n element 4, ";
+  const auto run = [&](const std::string& text) {
+    std::ofstream(scratch.file("list")) << text;
+    return bisect({scratch.file("list"), "--device", "cpu", "--out", scratch.file("out")});
+  };
+  const ProgramRun right = run(one + "6\n");
+  EXPECT_EQ(right.code, 0) << right.err;
+  expect_holds(right.out, "1 scenarios, 1 right, 0 wrong");
+  expect_holds(contents(scratch.file("out/bisect.md")), "| one | right | not");
+  const ProgramRun wrong = run(one + "5\n");
+  EXPECT_EQ(wrong.code, 1) << wrong.err;
+  expect_holds(wrong.out, "the element is [4, 5]");
+  EXPECT_EQ(run(one + "5\n missed cpu it is a test\n").code, 4);
+  EXPECT_EQ(run(one + "6\n not cpu no such thing\n").code, 4);
+  EXPECT_EQ(run(one + "x\n").code, 2);
+  // A change that does nothing is no scenario.
+  const ProgramRun nothing =
+      run("scenario a\n what w\n case gemm m=5 n=7 k=9\n plant D[4, 6] times 1\n finds healthy\n");
+  EXPECT_EQ(nothing.code, 0) << nothing.out;
+}
+
 TEST(BisectCommand, ATraceNeedsNoDevice) {
   const ScratchDirectory scratch;
   parity_trace::Writer writer(scratch.path().string());

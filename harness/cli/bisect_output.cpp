@@ -4,7 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "reports/plot.hpp"
@@ -24,9 +26,15 @@ double limit_of(DType dtype) {
   return largest_finite(format_of(dtype));
 }
 
+/// Along the steps where there are several, else along the timesteps of the one.
+const std::vector<Growth::Point>& way_of(const Growth& growth) {
+  return growth.steps.size() > 1 ? growth.steps : growth.timesteps;
+}
+
 double peak(const Growth& growth) {
   float largest = 0;
-  for (const Growth::Point& point : growth.points) largest = std::max(largest, point.largest);
+  for (const auto* points : {&growth.steps, &growth.timesteps})
+    for (const Growth::Point& point : *points) largest = std::max(largest, point.largest);
   return largest;
 }
 
@@ -62,16 +70,42 @@ std::string scan_text(const TensorScan& scan) {
   return text;
 }
 
+/// The way as a row of columns, each as high as the largest number in it on a logarithmic scale from the
+/// least to the format's limit; '!' where something is not finite.
+std::string columns_of(const std::vector<Growth::Point>& points, double limit) {
+  constexpr std::size_t most_columns = 32;
+  constexpr std::array<const char*, 8> heights{"\u2581", "\u2582", "\u2583", "\u2584",
+                                               "\u2585", "\u2586", "\u2587", "\u2588"};
+  const std::size_t columns = std::min(most_columns, points.size());
+  std::vector<double> largest(columns, 0);
+  std::vector<bool> finite(columns, true);
+  double least = limit;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const std::size_t column = i * columns / points.size();
+    largest[column] = std::max(largest[column], static_cast<double>(points[i].largest));
+    finite[column] = finite[column] && points[i].finite;
+    if (points[i].largest > 0) least = std::min(least, static_cast<double>(points[i].largest));
+  }
+  std::string text;
+  for (std::size_t c = 0; c < columns; ++c) {
+    const double part =
+        largest[c] > 0 && limit > least ? std::log(largest[c] / least) / std::log(limit / least) : 0;
+    const auto height = static_cast<std::size_t>(std::clamp(std::ceil(part * 7), 0.0, 7.0));
+    text += finite[c] ? heights[height] : "!";
+  }
+  return text;
+}
+
 std::string growth_text(const BisectReport& report) {
   std::string text;
   for (const Growth* growth : nearest_to_limit(report)) {
-    if (growth->points.size() < 2) continue;
+    const auto& points = way_of(*growth);
+    if (points.size() < 2) continue;
     // First, middle and last: enough to see a burst coming; the plot has the rest.
-    const auto& points = growth->points;
-    text += fmt::format("  max |x|     {}: {:.3g} -> {:.3g} -> {:.3g}, {:.3g} of {}'s largest\n",
+    text += fmt::format("  max |x|     {}: {:.3g} -> {:.3g} -> {:.3g}, {:.3g} of {}'s largest  {}\n",
                         name_of(*growth), points.front().largest, points[points.size() / 2].largest,
                         points.back().largest, peak(*growth) / limit_of(growth->dtype),
-                        parity::name_of(growth->dtype));
+                        parity::name_of(growth->dtype), columns_of(points, limit_of(growth->dtype)));
     if (std::count(text.begin(), text.end(), '\n') >= 4) break;
   }
   return text;
@@ -93,12 +127,6 @@ std::string headline(const BisectReport& report) {
       return "the reference is at fault: it contradicts itself, so that the device cannot be blamed";
   }
   return "";
-}
-
-std::string_view kind_name(Kind kind) {
-  constexpr std::string_view names[] = {"healthy", "not_finite", "out_of_contract",
-                                        "varies",  "given",      "reference_at_fault"};
-  return names[static_cast<std::size_t>(kind)];
 }
 
 Json number(double x) {
@@ -209,7 +237,7 @@ std::string bisect_text(const BisectReport& report, const Bisected& what) {
 std::string bisect_json(const BisectReport& report, const Bisected& what) {
   Json json{{"case", what.case_text},    {"device", what.device.id},
             {"name", what.device.name},  {"driver", what.device.driver},
-            {"path", what.path},         {"result", kind_name(report.kind)},
+            {"path", what.path},         {"result", parity::name_of(report.kind)},
             {"steps", report.steps},     {"calls", report.calls},
             {"given", report.given},     {"passed_on", report.passed_on_count},
             {"varying", report.varying}, {"judged_steps", report.judged_steps}};
@@ -238,7 +266,7 @@ std::string trace_text(const TraceReport& trace, const std::string& folder) {
 
 std::string trace_json(const TraceReport& trace, const std::string& folder) {
   Json json{{"trace", folder},
-            {"result", kind_name(trace.report.kind)},
+            {"result", parity::name_of(trace.report.kind)},
             {"ops", trace.report.calls},
             {"tensors", trace.tensors},
             {"judged", trace.judged},
@@ -251,33 +279,48 @@ std::string trace_json(const TraceReport& trace, const std::string& folder) {
   return json.dump() + "\n";
 }
 
-std::string growth_svg(const BisectReport& report, const Bisected& what) {
-  const bool by_step = report.steps > 1 && report.timesteps < 2;
+std::string growth_svg(const BisectReport& report, const std::string& subtitle, GrowthAxis axis) {
   Plot plot;
-  plot.title = "max |x| on the way";
-  plot.subtitle = fmt::format("{}, {} {}, path {}; as a part of the largest number of each tensor's format",
-                              what.case_text, what.device.id, what.device.name, what.path);
-  plot.x_label = by_step ? "step" : "timestep";
+  plot.title = "max |x| on the way to its format's limit";
+  plot.subtitle = subtitle;
+  plot.x_label = axis == GrowthAxis::steps       ? "step"
+                 : axis == GrowthAxis::timesteps ? "timestep"
+                                                 : "op of the trace";
   plot.whole_x = true;
   PlotPanel panel;
   panel.y_label = "max |x| / largest number";
   panel.logarithmic = true;
+  panel.height = 320;
+  PlotLine limit{"the format's largest number", {}, {}, true};
+  std::vector<PlotLine> lines;
+  PlotLine burst{"NaN or Inf", {}, {}};
   for (const Growth* growth : nearest_to_limit(report)) {
     PlotLine line;
     line.label = fmt::format("{} ({})", name_of(*growth), parity::name_of(growth->dtype));
-    const std::int64_t last_step = growth->points.back().step;
-    for (const Growth::Point& point : growth->points) {
-      if (!by_step && point.step != last_step) continue;
-      const auto x = static_cast<double>(by_step ? point.step : point.timestep);
-      const double y = point.largest / limit_of(growth->dtype);
+    for (const Growth::Point& point : axis == GrowthAxis::steps ? growth->steps : growth->timesteps) {
+      const auto x = static_cast<double>(point.at);
+      if (!point.finite) burst.x.push_back(x);
+      // A gap where no element is finite, or all are zero.
+      const double y =
+          point.largest > 0 || point.finite ? point.largest / limit_of(growth->dtype) : std::nan("");
       if (!line.x.empty() && line.x.back() == x)
-        line.y.back() = std::max(line.y.back(), y);
+        line.y.back() = std::fmax(line.y.back(), y);
       else if (line.x.empty() || x > line.x.back())
         line.x.push_back(x), line.y.push_back(y);
     }
-    if (line.x.size() > 1) panel.lines.push_back(std::move(line));
+    if (line.x.size() > 1) lines.push_back(std::move(line));
   }
-  if (panel.lines.empty()) return "";
+  if (lines.empty()) return "";
+  double first = lines.front().x.front(), last = lines.front().x.back();
+  for (const PlotLine& line : lines)
+    first = std::min(first, line.x.front()), last = std::max(last, line.x.back());
+  limit.x = {first, last}, limit.y = {1, 1};
+  panel.lines.push_back(std::move(limit));
+  std::ranges::move(lines, std::back_inserter(panel.lines));
+  std::ranges::sort(burst.x);
+  burst.x.erase(std::unique(burst.x.begin(), burst.x.end()), burst.x.end());
+  burst.y.assign(burst.x.size(), 1);
+  if (!burst.x.empty()) panel.lines.push_back(std::move(burst));
   plot.panels.push_back(std::move(panel));
   return to_svg(plot);
 }

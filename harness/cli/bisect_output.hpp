@@ -20,9 +20,10 @@ std::string bisect_json(const BisectReport& report, const Bisected& what);
 /// The same for a folder of tensors.
 std::string trace_text(const TraceReport& report, const std::string& folder);
 std::string trace_json(const TraceReport& report, const std::string& folder);
-/// max |x| along the timesteps (of the last step) or the steps, a line for each kind of tensor that comes
-/// nearest to its format's limit, as SVG; empty where there is one place only.
-std::string growth_svg(const BisectReport& report, const Bisected& what);
+enum class GrowthAxis : std::uint8_t { steps, timesteps, ops };
+/// max |x| along the steps, the timesteps of the last step or the ops of a trace, a line for each kind of
+/// tensor that comes nearest to its format's limit, as SVG; empty where there is one place only.
+std::string growth_svg(const BisectReport& report, const std::string& subtitle, GrowthAxis axis);
 
 // Parts that the output of a comparison shares (against_output.hpp).
 /// The call that is to blame, a line each: what, where, why, its inputs.

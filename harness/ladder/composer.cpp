@@ -24,7 +24,10 @@ void Composer::fail_with(Error error) {
 
 TensorId Composer::add(TensorSpec spec) {
   if (error_) return 0;
-  if (program_.find(spec.name))
+  // Looking through all of them for each would take long in a program of many timesteps. The backward pass
+  // adds its own.
+  for (; named_ < program_.tensors.size(); ++named_) names_.insert(program_.tensors[named_].name);
+  if (names_.contains(spec.name))
     fail_with({ErrorKind::internal, fmt::format("two tensors are called '{}'", spec.name)});
   if (spec.strides.empty()) spec.strides = contiguous_strides(spec.shape);
   program_.tensors.push_back(std::move(spec));

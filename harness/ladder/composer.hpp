@@ -1,4 +1,5 @@
 #pragma once
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -65,6 +66,8 @@ class Composer {
   const OpTable& ops_;
   DType real_;
   Program program_;
+  std::set<std::string, std::less<>> names_;  ///< of the first `named_` tensors
+  std::size_t named_ = 0;
   std::optional<Error> error_;
 };
 

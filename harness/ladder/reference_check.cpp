@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "harness/ladder/closed_form.hpp"
+
 namespace parity {
 namespace {
 
@@ -64,6 +66,7 @@ class Check {
   ReferenceCheck run() {
     arithmetics();
     if (result_.contradiction.empty()) symmetries();
+    if (result_.contradiction.empty()) formula();
     if (result_.contradiction.empty()) {
       bool made = false;
       const std::string what = gradient_contradiction(ops_, call_, fp64_, made);
@@ -80,6 +83,7 @@ class Check {
   }
   void arithmetics();
   void symmetries();
+  void formula();
   void permuted(const Symmetry& symmetry, std::span<const Shape> shapes);
 
   const OpTable& ops_;
@@ -159,6 +163,26 @@ void Check::symmetries() {
   if (!shapes || exact_.empty()) return;
   for (const Symmetry& symmetry : call_.op->symmetries(*call_.attributes, inputs))
     if (result_.contradiction.empty()) permuted(symmetry, *shapes);
+}
+
+/// Elements evenly over the result: each costs as much as its formula sums.
+void Check::formula() {
+  constexpr std::int64_t most_asked = 64;
+  if (exact_.empty()) return;
+  Value asked = exact_[call_.output], told = asked;
+  const std::int64_t stride = std::max<std::int64_t>(1, asked.size() / most_asked);
+  bool made = false;
+  for (std::int64_t i = 0; i < asked.size(); i += stride) {
+    const auto value = closed_form(call_.op->name(), *call_.attributes, call_.inputs, call_.output, i);
+    if (!value) return;
+    told.v[static_cast<std::size_t>(i)] = static_cast<double>(*value);
+    made = true;
+  }
+  // What the formula itself rounds, to fp64 at the end, is a part of the tracked bound.
+  if (made)
+    contradict("a formula of its own", disagreement(asked, told, [&](std::size_t i) {
+                 return 2 * hard_of(bounded_[call_.output], i);
+               }));
 }
 
 }  // namespace

@@ -17,6 +17,9 @@ struct ReferenceCheck {
 ///   emulated arithmetic against that bound;
 /// - with the inputs permuted along every symmetry the op declares (terms of a sum, rows, heads): the same
 ///   mathematics, other places;
+/// - for optimizers, which have neither many symmetries nor a gradient rule, single elements against a
+/// formula
+///   that was written apart from the references (closed_form.hpp);
 /// - the op against its gradient rule: <J v, w> by central differences and <v, J^T w>, beside the inputs, so
 ///   that no element stands on a kink.
 /// Tolerances are the tracked bounds of fp64; central differences have 1e-6 of the terms' magnitudes besides,

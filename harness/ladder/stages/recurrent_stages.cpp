@@ -87,7 +87,7 @@ StageDefinition gru_sequence_stage() {
   d.name = "gru_sequence";
   d.summary = "h_t = gru_cell(x_t, h_(t-1)) over the steps of a batch, linear before reset, as torch.nn.GRU";
   d.rung = 4;
-  d.parameters = {count_parameter("steps", 4096, "steps; row b * steps + t of x is step t of entry b"),
+  d.parameters = {count_parameter("steps", 65536, "steps; row b * steps + t of x is step t of entry b"),
                   size_parameter("batch", "entries"), size_parameter("inputs", "columns of x", 1),
                   size_parameter("hidden", "columns of h", 1)};
   d.compose = [](Composer& composer, const Case& c) {
@@ -112,7 +112,7 @@ StageDefinition gru_stack_stage() {
   d.summary = "x = x + gru_sequence(rms_norm(x)), layer after layer";
   d.rung = 5;
   d.parameters = {count_parameter("layers", 64, "layers, each with its own weights and state"),
-                  count_parameter("steps", 4096, "steps; row b * steps + t of x is step t of entry b"),
+                  count_parameter("steps", 65536, "steps; row b * steps + t of x is step t of entry b"),
                   size_parameter("batch", "entries"), size_parameter("hidden", "columns of x and h", 1),
                   real_parameter("eps", 1e-6, "of the normalisation")};
   d.compose = [](Composer& composer, const Case& c) {

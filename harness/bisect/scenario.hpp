@@ -1,0 +1,52 @@
+#pragma once
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "harness/bisect/planted_change.hpp"
+
+namespace parity {
+
+/// "NAME[3, *] = VALUE": elements of an input.
+struct InputSetting {
+  ElementPlace place;
+  double value = 0;
+};
+Result<InputSetting> parse_setting(std::string_view text);
+
+/// Something that goes wrong on purpose, and what bisecting must say of it.
+struct Scenario {
+  std::string name, what, case_text;
+  std::vector<std::string> paths;  ///< the first of these that is legal and shows it; empty: of all
+  std::vector<InputSetting> settings;
+  std::string fault;  ///< of the catalogue of faulty kernels
+  std::optional<PlantedChange> change;
+  std::string reference;  ///< the op whose reference is wrong, by reference_factor
+  double reference_factor = 1;
+
+  std::string finds;  ///< name_of(BisectReport::Kind)
+  std::string op, tensor;
+  std::optional<std::int64_t> step, timestep;
+  std::vector<std::int64_t> element;  ///< empty: one of those whose bits are not the healthy device's
+  std::vector<std::string> causes;    ///< name_of(CauseKind); any of them is right
+
+  /// A backend or a part of a device's name, and what holds there.
+  struct There {
+    std::string where, text;
+  };
+  std::vector<There> other_causes, not_here, misses;
+};
+
+/// Reads a list of scenarios; the error names file and line. One word first on each line:
+///
+///   scenario NAME            what TEXT              case TEXT             path PATH...
+///   set NAME[I, *] = VALUE   fault NAME             plant CHANGE (planted_change.hpp)
+///   reference OP FACTOR      finds KIND             op NAME               tensor NAME
+///   step N   timestep N      element I, J           cause CAUSE | CAUSE
+///   on WHERE cause CAUSE | CAUSE     not WHERE REASON     missed WHERE REASON
+///
+/// '#' starts a comment line. Without `case`, a fault's own first one is meant.
+Result<std::vector<Scenario>> parse_scenarios(std::string_view text, const std::string& name);
+
+}  // namespace parity
