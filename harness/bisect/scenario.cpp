@@ -151,7 +151,8 @@ class ScenarioReader {
     if (s.what.empty()) return lacks("has no 'what'");
     if (s.case_text.empty() && s.fault.empty()) return lacks("has no 'case'");
     if (s.finds.empty()) return lacks("does not say what bisecting finds");
-    if (s.finds != "healthy" && s.finds != "given" && (s.op.empty() || s.causes.empty()))
+    if (s.finds != "healthy" && s.finds != "given" && s.finds != "varies" &&
+        (s.op.empty() || s.causes.empty()))
       return lacks("names no op and cause");
     if (!s.fault.empty() + s.change.has_value() + !s.reference.empty() > 1)
       return lacks("has more than one of fault, plant and reference");

@@ -288,6 +288,14 @@ Result<TraceReport> TraceSearch::run(const TraceManifest& manifest) {
     if (blamed_here && result_.report.passed_on_count > 0)
       --result_.report.passed_on_count, result_.report.passed_on.pop_back();
   }
+  // A name with every result of its type says the same twice.
+  std::vector<Growth>& growth = result_.report.growth;
+  std::erase_if(growth, [&](const Growth& g) {
+    return std::ranges::any_of(growth, [&](const Growth& all) {
+      return &all != &g && all.dtype == g.dtype && all.tensor.starts_with("all ") &&
+             all.timesteps.size() == g.timesteps.size();
+    });
+  });
   result_.report.calls = static_cast<std::int64_t>(manifest.ops.size());
   result_.report.steps = 1;
   result_.report.cost.seconds =

@@ -1,16 +1,13 @@
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <optional>
-#include <sstream>
 
 #include "harness/bisect/against.hpp"
 #include "harness/bisect/saved_calls.hpp"
 #include "harness/cli/against_output.hpp"
 #include "harness/cli/backend_loader.hpp"
+#include "harness/cli/bisect_list.hpp"
 #include "harness/cli/bisect_output.hpp"
 #include "harness/cli/bisect_scenarios.hpp"
 #include "harness/cli/commands.hpp"
@@ -54,8 +51,7 @@ Result<void> write_findings(const std::filesystem::path& directory, const Bisect
                             const Bisected& what) {
   if (auto ok = write_file(directory / "bisect.json", bisect_json(report, what)); !ok) return ok;
   const std::string subtitle =
-      fmt::format("{}, {} {}, path {}; as a part of the largest number of each tensor's format",
-                  what.case_text, what.device.id, what.device.name, what.path);
+      fmt::format("{}, {} {}, path {}", what.case_text, what.device.id, what.device.name, what.path);
   const std::string by_step = growth_svg(report, subtitle, GrowthAxis::steps);
   const std::string by_timestep = growth_svg(report, subtitle, GrowthAxis::timesteps);
   if (!by_step.empty())
@@ -80,15 +76,6 @@ int code_of(const BisectReport& report) {
   using Kind = BisectReport::Kind;
   if (report.kind == Kind::reference_at_fault) return harness_failed;
   return report.kind == Kind::not_finite || report.kind == Kind::out_of_contract ? contract_failed : passed;
-}
-
-Result<Device*> one_device(const BackendSet& set, const std::string& choice, const char* option) {
-  const auto devices = select_devices(set, {choice});
-  if (!devices) return tl::unexpected(devices.error());
-  if (devices->size() != 1)
-    return bad_input(fmt::format("{} {} fits {} devices; give one, for example {}", option, choice,
-                                 devices->size(), devices->front()->info().id));
-  return devices->front();
 }
 
 /// "PATH", "PATH@DEVICE" or "@DEVICE".
@@ -260,9 +247,7 @@ Result<int> bisect_folder(const Context& context, const BisectRequest& request) 
     if (auto made = make_directory(request.out); !made) return tl::unexpected(made.error());
     if (auto ok = write_file(std::filesystem::path(request.out) / "bisect.json", json); !ok)
       return tl::unexpected(ok.error());
-    const std::string svg = growth_svg(
-        trace->report, request.case_text + "; as a part of the largest number of each tensor's format",
-        GrowthAxis::ops);
+    const std::string svg = growth_svg(trace->report, request.case_text, GrowthAxis::ops);
     if (!svg.empty())
       if (auto ok = write_file(std::filesystem::path(request.out) / "growth_ops.svg", svg); !ok)
         return tl::unexpected(ok.error());
@@ -272,50 +257,6 @@ Result<int> bisect_folder(const Context& context, const BisectRequest& request) 
     if (!request.json) print(written_text(request, producer, nullptr));
   }
   return code_of(trace->report);
-}
-
-Result<std::string> text_of_list(const std::string& file) {
-  std::ifstream stream(file, std::ios::binary);
-  std::ostringstream text;
-  if (!stream || !(text << stream.rdbuf())) return bad_input(fmt::format("{} cannot be read", file));
-  return std::move(text).str();
-}
-
-/// A list of what goes wrong on purpose, and what is to be said of it.
-Result<int> bisect_list(const Context& context, const BisectRequest& request) {
-  const auto text = text_of_list(request.case_text);
-  if (!text) return tl::unexpected(text.error());
-  auto list = parse_scenarios(*text, request.case_text);
-  if (!list) return tl::unexpected(list.error());
-  if (request.catalogue) {
-    auto more = catalogue_scenarios(*list);
-    if (!more) return tl::unexpected(more.error());
-    std::ranges::move(*more, std::back_inserter(*list));
-  }
-  const BackendOptions backend{.validate = request.validate, .timeout_seconds = request.timeout_seconds};
-  const BackendSet set =
-      load_backends(context.ops, backend, context.backend_directory, backends_for({request.device}));
-  const auto device = one_device(set, request.device, "--device");
-  if (!device) return tl::unexpected(device.error());
-  FaultyDevices faulty(context.ops, backend, context.backend_directory);
-  Progress progress(list->size());
-  const auto run = run_scenarios(
-      context, *list, **device, faulty,
-      [&](std::size_t number, const std::string& name) { progress.begin(number, name); },
-      [&](const ScenarioRow& row) {
-        progress.clear();
-        print(scenario_line(row));
-      });
-  if (!run) return tl::unexpected(run.error());
-  print(scenarios_summary(*run));
-  if (!request.out.empty()) {
-    if (auto made = make_directory(request.out); !made) return tl::unexpected(made.error());
-    const auto file = std::filesystem::path(request.out) / "bisect.md";
-    if (auto ok = write_file(file, scenarios_markdown(*run)); !ok) return tl::unexpected(ok.error());
-  }
-  using Outcome = ScenarioRow::Outcome;
-  if (run->count(Outcome::wrong) > 0) return contract_failed;
-  return run->count(Outcome::right) > 0 ? passed : nothing_judged;
 }
 
 int run(const Context& context, const BisectRequest& request) {
@@ -341,7 +282,9 @@ int run(const Context& context, const BisectRequest& request) {
     complain("a list of scenarios says itself what is planted; it goes with --device, --catalogue and --out");
     return bad_usage;
   }
-  const auto code = list          ? bisect_list(context, request)
+  const auto code = list
+                        ? bisect_list(context, {request.case_text, request.device, request.out,
+                                                request.timeout_seconds, request.validate, request.catalogue})
                     : judges_only ? bisect_folder(context, request)
                                   : bisect(context, request);
   return code ? *code : report(code.error());

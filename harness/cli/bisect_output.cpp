@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <iterator>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "reports/plot.hpp"
@@ -71,25 +72,26 @@ std::string scan_text(const TensorScan& scan) {
 }
 
 /// The way as a row of columns, each as high as the largest number in it on a logarithmic scale from the
-/// least to the format's limit; '!' where something is not finite.
-std::string columns_of(const std::vector<Growth::Point>& points, double limit) {
+/// least to the largest, three decades at least; '!' where something is not finite.
+std::string columns_of(const std::vector<Growth::Point>& points) {
   constexpr std::size_t most_columns = 32;
   constexpr std::array<const char*, 8> heights{"\u2581", "\u2582", "\u2583", "\u2584",
                                                "\u2585", "\u2586", "\u2587", "\u2588"};
   const std::size_t columns = std::min(most_columns, points.size());
   std::vector<double> largest(columns, 0);
   std::vector<bool> finite(columns, true);
-  double least = limit;
+  double least = HUGE_VAL, most = 0;
   for (std::size_t i = 0; i < points.size(); ++i) {
     const std::size_t column = i * columns / points.size();
     largest[column] = std::max(largest[column], static_cast<double>(points[i].largest));
     finite[column] = finite[column] && points[i].finite;
     if (points[i].largest > 0) least = std::min(least, static_cast<double>(points[i].largest));
+    most = std::max(most, static_cast<double>(points[i].largest));
   }
+  const double decades = std::max(3.0, std::log10(most / least));
   std::string text;
   for (std::size_t c = 0; c < columns; ++c) {
-    const double part =
-        largest[c] > 0 && limit > least ? std::log(largest[c] / least) / std::log(limit / least) : 0;
+    const double part = largest[c] > 0 ? std::log10(largest[c] / least) / decades : 0;
     const auto height = static_cast<std::size_t>(std::clamp(std::ceil(part * 7), 0.0, 7.0));
     text += finite[c] ? heights[height] : "!";
   }
@@ -105,7 +107,7 @@ std::string growth_text(const BisectReport& report) {
     text += fmt::format("  max |x|     {}: {:.3g} -> {:.3g} -> {:.3g}, {:.3g} of {}'s largest  {}\n",
                         name_of(*growth), points.front().largest, points[points.size() / 2].largest,
                         points.back().largest, peak(*growth) / limit_of(growth->dtype),
-                        parity::name_of(growth->dtype), columns_of(points, limit_of(growth->dtype)));
+                        parity::name_of(growth->dtype), columns_of(points));
     if (std::count(text.begin(), text.end(), '\n') >= 4) break;
   }
   return text;
@@ -281,47 +283,65 @@ std::string trace_json(const TraceReport& trace, const std::string& folder) {
 
 std::string growth_svg(const BisectReport& report, const std::string& subtitle, GrowthAxis axis) {
   Plot plot;
-  plot.title = "max |x| on the way to its format's limit";
+  plot.title = "max |x| on the way";
   plot.subtitle = subtitle;
   plot.x_label = axis == GrowthAxis::steps       ? "step"
                  : axis == GrowthAxis::timesteps ? "timestep"
                                                  : "op of the trace";
   plot.whole_x = true;
-  PlotPanel panel;
-  panel.y_label = "max |x| / largest number";
-  panel.logarithmic = true;
-  panel.height = 320;
-  PlotLine limit{"the format's largest number", {}, {}, true};
   std::vector<PlotLine> lines;
-  PlotLine burst{"NaN or Inf", {}, {}};
+  PlotLine burst{"NaN or Inf in one of them", {}, {}};
+  double first = HUGE_VAL, last = -HUGE_VAL, most = 0;
+  std::map<DType, double> peaks;
   for (const Growth* growth : nearest_to_limit(report)) {
     PlotLine line;
     line.label = fmt::format("{} ({})", name_of(*growth), parity::name_of(growth->dtype));
     for (const Growth::Point& point : axis == GrowthAxis::steps ? growth->steps : growth->timesteps) {
       const auto x = static_cast<double>(point.at);
       if (!point.finite) burst.x.push_back(x);
-      // A gap where no element is finite, or all are zero.
-      const double y =
-          point.largest > 0 || point.finite ? point.largest / limit_of(growth->dtype) : std::nan("");
+      // A gap where no element is finite; zeros cannot be shown, which the plot says.
+      const double y = point.largest > 0 || point.finite ? point.largest : std::nan("");
       if (!line.x.empty() && line.x.back() == x)
         line.y.back() = std::fmax(line.y.back(), y);
       else if (line.x.empty() || x > line.x.back())
         line.x.push_back(x), line.y.push_back(y);
     }
-    if (line.x.size() > 1) lines.push_back(std::move(line));
+    if (line.x.size() < 2) continue;
+    first = std::min(first, line.x.front()), last = std::max(last, line.x.back());
+    most = std::max(most, peak(*growth));
+    peaks[growth->dtype] = std::max(peaks[growth->dtype], peak(*growth));
+    lines.push_back(std::move(line));
   }
   if (lines.empty()) return "";
-  double first = lines.front().x.front(), last = lines.front().x.back();
-  for (const PlotLine& line : lines)
-    first = std::min(first, line.x.front()), last = std::max(last, line.x.back());
-  limit.x = {first, last}, limit.y = {1, 1};
-  panel.lines.push_back(std::move(limit));
+  PlotPanel panel;
+  panel.y_label = "max |x|";
+  panel.logarithmic = true;
+  panel.height = 320;
+  for (const auto& [dtype, largest] : peaks) {
+    // One far away would leave no room for the lines.
+    const double limit = limit_of(dtype);
+    if (limit > 1e10 && largest < limit * 1e-12) continue;
+    panel.lines.push_back({fmt::format("the largest number of {}", parity::name_of(dtype)),
+                           {first, last},
+                           {limit, limit},
+                           true});
+    most = std::max(most, limit);
+  }
   std::ranges::move(lines, std::back_inserter(panel.lines));
   std::ranges::sort(burst.x);
   burst.x.erase(std::unique(burst.x.begin(), burst.x.end()), burst.x.end());
-  burst.y.assign(burst.x.size(), 1);
+  burst.y.assign(burst.x.size(), most);
   if (!burst.x.empty()) panel.lines.push_back(std::move(burst));
   plot.panels.push_back(std::move(panel));
+  if (report.producer) {
+    const Producer& p = *report.producer;
+    const std::int64_t at = axis == GrowthAxis::steps       ? p.step
+                            : axis == GrowthAxis::timesteps ? p.place.timestep.value_or(-1)
+                                                            : static_cast<std::int64_t>(p.call);
+    const std::string what = fmt::format("{}: '{}'[{}], {}", p.op, p.tensor, fmt::join(p.index, ", "),
+                                         parity::name_of(p.examined.cause.kind));
+    if (at >= 0) plot.marks.push_back({static_cast<double>(at), what});
+  }
   return to_svg(plot);
 }
 

@@ -31,7 +31,7 @@ std::string place_of_producer(const Producer& p) {
 }
 
 bool found_something(const BisectReport& report) {
-  return report.kind != BisectReport::Kind::healthy && report.kind != BisectReport::Kind::varies;
+  return report.kind != BisectReport::Kind::healthy;
 }
 
 class ScenarioRunner {
@@ -198,13 +198,21 @@ Result<ScenarioRow> ScenarioRunner::run(const Scenario& scenario) {
     if (!inputs) return tl::unexpected(inputs.error());
     options.inputs = *std::move(inputs);
   }
+  bool acts = false;
   for (const std::string& path : *legal) {
     const auto found = attempt(scenario, *device, c, path, options, row);
     // A device that fails is an answer, and a wrong one; what it has no kernel to plant with is none.
     if (!found && found.error().kind == ErrorKind::unsupported) return absent(found.error().message);
     if (!found) row.why = found.error().message;
     if (!found || *found || scenario.finds == "healthy") break;
+    // What leaves every bit as it was is no fault on this path.
+    const BisectTarget faulty{context_.ops, context_.stages, *device, c, path};
+    const BisectTarget healthy{context_.ops, context_.stages, device_, c, path};
+    const auto parting = part(faulty, healthy, options, stage.steps(c) - 1, "");
+    acts = acts || scenario.fault.empty() || !parting || parting->parts;
   }
+  if (!acts && row.found == name_of(BisectReport::Kind::healthy) && scenario.finds != "healthy")
+    return absent("it does not act here: every bit is the healthy kernel's");
   const std::string known = there(scenario.misses, device_.info());
   row.outcome = row.why.empty() ? Outcome::right : known.empty() ? Outcome::wrong : Outcome::missed;
   if (row.outcome == Outcome::missed) row.why += ": " + known;
