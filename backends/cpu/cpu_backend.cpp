@@ -25,6 +25,8 @@ std::vector<EmulatedPath> emulated_paths() {
     return Accumulation{{kind, width, 0}, MultiplyAdd::fused, {}};
   };
   const Accumulation hopper{{Kind::sequential, 0, 0}, MultiplyAdd::multi_term, {16, 25}};
+  Accumulation hopper_f16 = hopper;
+  hopper_f16.adder.rounding = Rounding::nearest_even;
   const std::vector<DType> f32{DType::f32}, f16{DType::f16, DType::f32}, bf16{DType::bf16, DType::f32};
   return {
       {"sequential_f64", "one fp64 fma chain", DType::f64, DType::f64, {DType::f64}, chain(Kind::sequential)},
@@ -41,6 +43,10 @@ std::vector<EmulatedPath> emulated_paths() {
       {"tensor_core_f16_f32", "a Hopper tensor core: 16+1 terms, 25 bits, truncated", DType::f16, DType::f32,
        f16, hopper},
       {"tensor_core_bf16_f32", "the same over bf16", DType::bf16, DType::f32, bf16, hopper},
+      {"sequential_f16_f16", "one fp16 fma chain", DType::f16, DType::f16, f16, chain(Kind::sequential)},
+      {"tensor_core_f16_f16",
+       "a Hopper tensor core with an fp16 accumulator: 16+1 terms, 25 bits, to nearest", DType::f16,
+       DType::f16, f16, hopper_f16},
   };
 }
 
@@ -55,7 +61,9 @@ HostPath make_path(const OpTable& ops, const std::string& op, const EmulatedPath
   implementation.multiply = format_of(emulated.input);
   implementation.knowledge = OrderKnowledge::declared;
   ArithmeticModel& model = implementation.contract;
-  model.precision = {emulated.input, format_of(emulated.input), emulated.accumulate, emulated.accumulate,
+  // What follows a sum in fp16 is computed in fp32.
+  const DType scratch = emulated.accumulate == DType::f64 ? DType::f64 : DType::f32;
+  model.precision = {emulated.input, format_of(emulated.input), emulated.accumulate, scratch,
                      emulated.stores.front()};
   model.accumulation = emulated.accumulation;
   // The emulated arithmetic takes exp and tanh from the C library, which are within 1 ULP of fp64 before they
@@ -70,7 +78,7 @@ HostPath make_path(const OpTable& ops, const std::string& op, const EmulatedPath
 std::vector<HostPath> plain_paths(const OpTable& ops, const std::string& op) {
   std::vector<HostPath> paths;
   for (const EmulatedPath& emulated : emulated_paths()) {
-    if (emulated.input != emulated.accumulate) continue;
+    if (emulated.input != emulated.accumulate || emulated.accumulate == DType::f16) continue;
     paths.push_back(make_path(ops, op, emulated));
     paths.back().implementation.factors = 0;
   }

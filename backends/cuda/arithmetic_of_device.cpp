@@ -28,6 +28,17 @@ TensorCore tensor_core_of(const DeviceTraits& traits, DType input) {
   return {{{16, 25}, {8, 25}, {8, 24}}, false};
 }
 
+TensorCore tensor_core_f16(const DeviceTraits& traits) {
+  // Published (MMA-Sim): terms and fraction bits as with an fp32 accumulator, the exact sum rounded to
+  // nearest. On an H200 not measured yet, so that steps of half an instruction, as on Ampere, stay in the
+  // list.
+  TensorCore core = tensor_core_of(traits, DType::f16);
+  if (traits.major == 9) core.adders.push_back({8, 25});
+  for (MultiTermAdder& adder : core.adders) adder.rounding = Rounding::nearest_even;
+  core.certain = false;
+  return core;
+}
+
 void set_function_accuracy(ArithmeticModel& model) {
   constexpr double eta = 0x1p-149;  // spacing of fp32 subnormals, where an ULP is no longer relative
   // CUDA C++ Programming Guide, "Mathematical Functions", maximal errors of the single-precision functions:
@@ -71,10 +82,11 @@ ArithmeticModel tiled_model() {
   return model;
 }
 
-ArithmeticModel wmma_model(DType input, const MultiTermAdder& adder) {
+ArithmeticModel wmma_model(DType input, DType accumulate, const MultiTermAdder& adder) {
   ArithmeticModel model = fp32_accumulation(input, format_of(input));
+  model.precision.accumulate = accumulate;
   model.accumulation = Accumulation{{SummationOrder::Kind::sequential, 0, 0}, MultiplyAdd::multi_term, adder};
-  model.may_truncate = true;
+  model.may_truncate = accumulate == DType::f32;
   model.adder_terms = adder.terms;
   return model;
 }
@@ -119,6 +131,12 @@ ArithmeticModel vendor_contract(DType input, const FloatFormat& multiply, bool t
   model.denormals = Denormals::either;  // the library's manual does not say
   // A conversion to TF32 by the hardware drops bits; a kernel may round first. Truncation covers both.
   if (multiply != format_of(input)) model.multiply_rounding = Rounding::toward_zero;
+  return model;
+}
+
+ArithmeticModel f16_contract() {
+  ArithmeticModel model = fp32_accumulation(DType::f16, format_of(DType::f16));
+  model.precision.accumulate = DType::f16;
   return model;
 }
 

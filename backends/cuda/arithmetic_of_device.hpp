@@ -16,6 +16,8 @@ struct TensorCore {
   bool certain = false;                ///< published and measured: exactly one adder
 };
 TensorCore tensor_core_of(const DeviceTraits& traits, DType input);
+/// The same with an fp16 accumulator, for products of fp16: its sums are rounded to nearest even.
+TensorCore tensor_core_f16(const DeviceTraits& traits);
 
 /// The functions of our own kernels: what the CUDA C++ Programming Guide promises of expf, tanhf and logf,
 /// and what follows for epilogue.cuh's sigmoid and rows.cu's 1 / sqrt(x), with the derivations.
@@ -24,7 +26,7 @@ void set_function_accuracy(ArithmeticModel& model);
 /// tiled_f32: one fp32 fma chain in k order.
 ArithmeticModel tiled_model();
 /// wmma: the tensor core in steps along k; the first adder of the device's tensor core.
-ArithmeticModel wmma_model(DType input, const MultiTermAdder& adder);
+ArithmeticModel wmma_model(DType input, DType accumulate, const MultiTermAdder& adder);
 
 // The ops around the products (direct_f32). All in fp32; every operation that is not part of a reduction is
 // rounded on its own, subnormals are kept.
@@ -41,6 +43,8 @@ ArithmeticModel atomic_model();
 
 /// A vendor's path: order unknown, bounds that cover what it may legally do.
 ArithmeticModel vendor_contract(DType input, const FloatFormat& multiply, bool tensor_core);
+/// The same with an fp16 accumulator. Whatever the steps, a sum is rounded to nearest at most once a term.
+ArithmeticModel f16_contract();
 /// Arithmetics that a vendor's path may follow, most likely first. `gemm`: alpha and beta are applied inside
 /// the library, with or without contraction.
 std::vector<ArithmeticModel> vendor_candidates(const ArithmeticModel& contract,

@@ -17,6 +17,7 @@ using CublasHandle = struct cublasContext*;
 using CublasStatus = int;  // 0: success
 enum CublasOperation : int { cublas_op_n = 0, cublas_op_t = 1 };
 enum CublasCompute : int {
+  cublas_compute_16f = 64,
   cublas_compute_32f = 68,
   cublas_compute_32f_pedantic = 69,
   cublas_compute_32f_fast_tf32 = 77,

@@ -4,6 +4,7 @@
 #include "backends/cuda/cublas_call.hpp"
 #include "backends/cuda/cuda_error.hpp"
 #include "backends/cuda/gemm_steps.hpp"
+#include "harness/tensor/convert.hpp"
 
 namespace parity::cuda {
 
@@ -21,8 +22,19 @@ cudaDataType data_type(Element element) {
   return CUDA_R_32F;
 }
 
+Element accumulator(CublasCompute compute) {
+  return compute == cublas_compute_16f ? Element::f16 : Element::f32;
+}
+
+/// Whether our own epilogue has something to do.
+bool needs_epilogue(const GemmProblem& p, CublasCompute compute) {
+  if (p.bias || p.activation != Activation::identity) return true;
+  return compute == cublas_compute_16f && (p.alpha != 1 || p.c || p.d.dtype != DType::f16);
+}
+
 /// A plain gemm is left to the library altogether (D = C first, then beta in place). With a bias or an
-/// activation the library makes an FP32 product in scratch memory, and our own epilogue does the rest.
+/// activation the library makes a product in scratch memory, and our own epilogue does the rest; with an fp16
+/// accumulator, whose alpha and beta would be fp16 numbers too, wherever there is more to do than a product.
 class CublasStep final : public Step {
  public:
   CublasStep(const CublasContext& cublas, const GemmArguments& arguments, const CublasCall& call,
@@ -39,11 +51,13 @@ class CublasStep final : public Step {
     if (p.m == 0 || p.n == 0 || p.batch == 0) return {};
     if (p.k == 0) {
       // An empty sum is no call of the library's: what is left is our epilogue over zeros.
-      return check(launch_epilogue(nullptr, p.m, p.n, p.batch, e, stream), "launching the epilogue");
+      return check(launch_epilogue(nullptr, Element::f32, p.m, p.n, p.batch, e, stream),
+                   "launching the epilogue");
     }
     if (scratch_ != nullptr) {
-      if (auto ok = multiply(1.0f, 0.0f, scratch_.get(), Element::f32); !ok) return ok;
-      return check(launch_epilogue(static_cast<const float*>(scratch_.get()), p.m, p.n, p.batch, e, stream),
+      const Element element = accumulator(compute_);
+      if (auto ok = multiply(1.0f, 0.0f, scratch_.get(), element); !ok) return ok;
+      return check(launch_epilogue(scratch_.get(), element, p.m, p.n, p.batch, e, stream),
                    "launching the epilogue");
     }
     if (e.c.data != nullptr) {
@@ -60,13 +74,18 @@ class CublasStep final : public Step {
     const GemmArguments& p = arguments_;
     const CublasCall& c = call_;
     const cudaDataType a = data_type(p.a.element), b = data_type(p.b.element), d = data_type(result_element);
+    // The factors have the format of the computation.
+    const std::uint16_t narrow[] = {f32_to_f16(alpha), f32_to_f16(beta)};
+    const bool f16 = compute_ == cublas_compute_16f;
+    const void* const scale = f16 ? static_cast<const void*>(&narrow[0]) : &alpha;
+    const void* const keep = f16 ? static_cast<const void*>(&narrow[1]) : &beta;
     const CublasStatus status =
-        c.batch == 1 ? blas.gemm_ex(cublas_.handle(), c.op_first, c.op_second, c.m, c.n, c.k, &alpha,
-                                    p.b.data, b, c.ld_first, p.a.data, a, c.ld_second, &beta, result, d,
-                                    c.ld_result, compute_, cublas_gemm_default)
+        c.batch == 1 ? blas.gemm_ex(cublas_.handle(), c.op_first, c.op_second, c.m, c.n, c.k, scale, p.b.data,
+                                    b, c.ld_first, p.a.data, a, c.ld_second, keep, result, d, c.ld_result,
+                                    compute_, cublas_gemm_default)
                      : blas.gemm_strided_batched_ex(
-                           cublas_.handle(), c.op_first, c.op_second, c.m, c.n, c.k, &alpha, p.b.data, b,
-                           c.ld_first, c.stride_first, p.a.data, a, c.ld_second, c.stride_second, &beta,
+                           cublas_.handle(), c.op_first, c.op_second, c.m, c.n, c.k, scale, p.b.data, b,
+                           c.ld_first, c.stride_first, p.a.data, a, c.ld_second, c.stride_second, keep,
                            result, d, c.ld_result, c.stride_result, c.batch, compute_, cublas_gemm_default);
     return blas.check(status, fmt::format("cuBLAS gemm m={} n={} k={} batch={}", p.m, p.n, p.k, p.batch));
   }
@@ -88,10 +107,11 @@ Result<std::unique_ptr<Step>> make_cublas_step(StepContext& context, const GemmP
   }
   CublasCall call = cublas_call(problem);
   DeviceMemory scratch;
-  if ((problem.bias || problem.activation != Activation::identity) && !problem.empty()) {
+  if (needs_epilogue(problem, compute) && !problem.empty()) {
     const auto elements = static_cast<std::size_t>(problem.batch) * static_cast<std::size_t>(problem.m) *
                           static_cast<std::size_t>(problem.n);
-    auto allocated = allocate(elements * sizeof(float), "the FP32 scratch of a linear");
+    auto allocated =
+        allocate(elements * (accumulator(compute) == Element::f16 ? 2 : 4), "the scratch of a product");
     if (!allocated) return tl::unexpected(allocated.error());
     scratch = *std::move(allocated);
     call.ld_result = static_cast<int>(problem.n);
@@ -113,6 +133,10 @@ Result<std::unique_ptr<Step>> make_cublas_tf32_step(StepContext& context, const 
 
 Result<std::unique_ptr<Step>> make_cublas_narrow_step(StepContext& context, const GemmProblem& problem) {
   return make_cublas_step(context, problem, cublas_compute_32f);
+}
+
+Result<std::unique_ptr<Step>> make_cublas_f16_step(StepContext& context, const GemmProblem& problem) {
+  return make_cublas_step(context, problem, cublas_compute_16f);
 }
 
 }  // namespace parity::cuda

@@ -111,7 +111,8 @@ class CudaDeviceTest : public ::testing::Test {
     for (const Implementation& i : device_->implementations()) {
       if (i.op != op) continue;
       for (const DType store : i.stores) {
-        const Program program = make_program(i.input, store);
+        Program program = make_program(i.input, store);
+        program.accumulate = i.accumulate;
         if (!device_->supports(i, program.calls[0], program).legal()) continue;
         SCOPED_TRACE(i.path + " -> " + std::string(name_of(store)));
         check_path(program, i, store);

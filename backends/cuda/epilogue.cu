@@ -18,12 +18,12 @@ __device__ std::int64_t index_step() {
   return static_cast<std::int64_t>(gridDim.x) * threads;
 }
 
-__global__ void epilogue_kernel(const float* acc, int m, int n, std::int64_t elements,
+__global__ void epilogue_kernel(const void* acc, Element element, int m, int n, std::int64_t elements,
                                 const __grid_constant__ Epilogue epilogue) {
   for (std::int64_t i = first_index(); i < elements; i += index_step()) {
     const std::int64_t row = i / n;
-    finish(epilogue, acc == nullptr ? 0.0f : acc[i], static_cast<int>(row / m), static_cast<int>(row % m),
-           static_cast<int>(i % n));
+    finish(epilogue, acc == nullptr ? 0.0f : load_element(acc, i, element), static_cast<int>(row / m),
+           static_cast<int>(row % m), static_cast<int>(i % n));
   }
 }
 
@@ -40,11 +40,11 @@ __global__ void copy_kernel(const Word* from, std::int64_t from_row, std::int64_
 
 }  // namespace
 
-cudaError_t launch_epilogue(const float* acc, int m, int n, int batch, const Epilogue& epilogue,
-                            cudaStream_t stream) {
+cudaError_t launch_epilogue(const void* acc, Element element, int m, int n, int batch,
+                            const Epilogue& epilogue, cudaStream_t stream) {
   const std::int64_t elements = static_cast<std::int64_t>(m) * n * batch;
   if (elements == 0) return cudaSuccess;
-  epilogue_kernel<<<blocks_for(elements), threads, 0, stream>>>(acc, m, n, elements, epilogue);
+  epilogue_kernel<<<blocks_for(elements), threads, 0, stream>>>(acc, element, m, n, elements, epilogue);
   return cudaGetLastError();
 }
 

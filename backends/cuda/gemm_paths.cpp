@@ -56,20 +56,25 @@ Path tiled_path(const DeviceTraits& traits, const GemmOp& op) {
   return path;
 }
 
-Path wmma_path(const DeviceTraits& traits, const GemmOp& op, DType input) {
-  Path path = path_of(op, make_wmma_step);
+Path wmma_path(const DeviceTraits& traits, const GemmOp& op, DType input, DType accumulate) {
+  const bool narrow = accumulate == DType::f16;
+  Path path = path_of(op, narrow ? make_wmma_f16_step : make_wmma_step);
   Implementation& i = path.implementation;
-  i.path = fmt::format("wmma_{}_f32", name_of(input));
-  i.summary = "tensor cores by nvcuda::wmma 16x16x16, accumulator to fp32 scratch, conversion at the store";
+  i.path = fmt::format("wmma_{}_{}", name_of(input), name_of(accumulate));
+  i.summary =
+      fmt::format("tensor cores by nvcuda::wmma 16x16x16, {} accumulator to scratch, conversion at the store",
+                  narrow ? "fp16" : "fp32");
   i.input = input;
+  i.accumulate = accumulate;
   i.stores = {input, DType::f32};
   i.multiply = format_of(input);
-  const TensorCore core = tensor_core_of(traits, input);
-  for (const MultiTermAdder& adder : core.adders) i.replays.push_back(wmma_model(input, adder));
+  const TensorCore core = narrow ? tensor_core_f16(traits) : tensor_core_of(traits, input);
+  for (const MultiTermAdder& adder : core.adders) i.replays.push_back(wmma_model(input, accumulate, adder));
   i.contract = i.replays.front();
-  i.knowledge = core.certain ? OrderKnowledge::declared : OrderKnowledge::candidates;
+  // With an fp16 accumulator the kernel's first run says which adder it is.
+  i.knowledge = core.certain || narrow ? OrderKnowledge::declared : OrderKnowledge::candidates;
   // Which adder it is is not settled: bounds that hold for each of them.
-  if (!core.certain) i.contract = vendor_contract(input, format_of(input), true);
+  if (!core.certain) i.contract = narrow ? f16_contract() : vendor_contract(input, format_of(input), true);
   path.support = input == DType::bf16 ? needs_capability(traits, 80, "bf16 tensor cores")
                                       : needs_capability(traits, 70, "fp16 tensor cores");
   return path;
@@ -84,6 +89,7 @@ struct VendorPath {
   int capability;
   const char* what;
   MakeGemmStep make;
+  DType accumulate = DType::f32;
 };
 
 Path vendor_path(const DeviceTraits& traits, const GemmOp& op, const VendorPath& vendor) {
@@ -96,10 +102,21 @@ Path vendor_path(const DeviceTraits& traits, const GemmOp& op, const VendorPath&
   if (vendor.input != DType::f32) i.stores.insert(i.stores.begin(), vendor.input);
   i.multiply = vendor.multiply;
   i.knowledge = OrderKnowledge::candidates;
-  i.contract = vendor_contract(vendor.input, vendor.multiply, vendor.tensor_core);
-  const TensorCore core = tensor_core_of(traits, vendor.input);
+  const bool narrow = vendor.accumulate == DType::f16;
+  i.accumulate = vendor.accumulate;
+  i.contract = narrow ? f16_contract() : vendor_contract(vendor.input, vendor.multiply, vendor.tensor_core);
+  const TensorCore core = narrow ? tensor_core_f16(traits) : tensor_core_of(traits, vendor.input);
+  // Alpha and beta in the library, with or without contraction; of an fp16 product they are our own
+  // epilogue's.
   i.replays = vendor_candidates(i.contract, vendor.tensor_core ? core.adders : std::vector<MultiTermAdder>{},
-                                op.read == read_gemm);
+                                op.read == read_gemm && !narrow);
+  if (narrow) {
+    // A library may add up in fp32 all the same and round once.
+    ArithmeticModel wide = i.contract;
+    wide.precision.accumulate = DType::f32;
+    for (ArithmeticModel& model : vendor_candidates(wide, tensor_core_of(traits, vendor.input).adders, false))
+      i.replays.push_back(std::move(model));
+  }
   path.support = needs_cublas(traits, needs_capability(traits, vendor.capability, vendor.what));
   return path;
 }
@@ -114,6 +131,8 @@ std::vector<VendorPath> vendor_paths() {
        format_of(DType::f16), true, 70, "fp16 tensor cores", make_cublas_narrow_step},
       {"cublas_bf16_f32", "cuBLAS, bf16 inputs, fp32 accumulation and reduction", DType::bf16,
        format_of(DType::bf16), true, 80, "bf16 tensor cores", make_cublas_narrow_step},
+      {"cublas_f16_f16", "cuBLAS, fp16 throughout", DType::f16, format_of(DType::f16), true, 70,
+       "fp16 tensor cores", make_cublas_f16_step, DType::f16},
   };
 }
 
@@ -123,8 +142,9 @@ std::vector<Path> gemm_paths(const DeviceTraits& traits) {
   std::vector<Path> paths;
   for (const GemmOp& op : ops) {
     paths.push_back(tiled_path(traits, op));
-    paths.push_back(wmma_path(traits, op, DType::f16));
-    paths.push_back(wmma_path(traits, op, DType::bf16));
+    paths.push_back(wmma_path(traits, op, DType::f16, DType::f32));
+    paths.push_back(wmma_path(traits, op, DType::bf16, DType::f32));
+    paths.push_back(wmma_path(traits, op, DType::f16, DType::f16));
     for (const VendorPath& vendor : vendor_paths()) {
       paths.push_back(vendor_path(traits, op, vendor));
       if (vendor.multiply == tf32_format && paths.back().support.legal() && traits.tf32_disabled) {

@@ -74,4 +74,9 @@ Result<std::unique_ptr<Step>> make_wmma_step(StepContext& context, const GemmPro
                                       context.traits->multiprocessors);
 }
 
+Result<std::unique_ptr<Step>> make_wmma_f16_step(StepContext& context, const GemmProblem& problem) {
+  return std::make_unique<KernelStep>(launch_wmma_f16, "launching wmma with fp16 accumulators",
+                                      gemm_arguments(context, problem), context.traits->multiprocessors);
+}
+
 }  // namespace parity::cuda

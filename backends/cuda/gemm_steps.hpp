@@ -9,11 +9,15 @@ using MakeGemmStep = Result<std::unique_ptr<Step>> (*)(StepContext& context, con
 
 Result<std::unique_ptr<Step>> make_tiled_step(StepContext& context, const GemmProblem& problem);
 Result<std::unique_ptr<Step>> make_wmma_step(StepContext& context, const GemmProblem& problem);
+Result<std::unique_ptr<Step>> make_wmma_f16_step(StepContext& context, const GemmProblem& problem);
 /// Plain fp32, pedantic: no TF32 and no emulation whatever the environment says.
 Result<std::unique_ptr<Step>> make_cublas_f32_step(StepContext& context, const GemmProblem& problem);
 Result<std::unique_ptr<Step>> make_cublas_tf32_step(StepContext& context, const GemmProblem& problem);
 /// fp16 or bf16 inputs, FP32 accumulation.
 Result<std::unique_ptr<Step>> make_cublas_narrow_step(StepContext& context, const GemmProblem& problem);
+/// fp16 throughout: an fp16 product, which our own epilogue finishes where alpha, C, a bias, an activation or
+/// an fp32 result asks for more.
+Result<std::unique_ptr<Step>> make_cublas_f16_step(StepContext& context, const GemmProblem& problem);
 
 /// Addresses and strides for the kernels; transpositions become swapped strides.
 GemmArguments gemm_arguments(const StepContext& context, const GemmProblem& problem);

@@ -1,8 +1,8 @@
-// wmma_f16_f32 and wmma_bf16_f32: tensor cores through nvcuda::wmma, 16x16x16. Tiles of A and B are staged in
-// shared memory in whichever orientation they have in device memory (the fragment's layout does the
-// transposition), zero-filled outside the matrix, so that any size, leading dimension and transposition
-// works. The accumulators go to FP32 scratch in shared memory and through the FP32 epilogue; conversion comes
-// last.
+// wmma_f16_f32, wmma_bf16_f32 and wmma_f16_f16: tensor cores through nvcuda::wmma, 16x16x16. Tiles of A and B
+// are staged in shared memory in whichever orientation they have in device memory (the fragment's layout does
+// the transposition), zero-filled outside the matrix, so that any size, leading dimension and transposition
+// works. The accumulators go to scratch of their own format in shared memory and through the FP32 epilogue;
+// conversion comes last.
 #include <mma.h>
 
 #include <type_traits>
@@ -95,16 +95,23 @@ __host__ __device__ constexpr bool has_instructions() {
 #endif
 }
 
-/// A block of WM x WN warps makes a BM x BN tile; each warp FM x FN fragments of it.
-template <class T, int WM, int WN, int FM, int FN, bool AKContiguous, bool BKContiguous>
+__device__ inline float widened(float x) {
+  return x;
+}
+__device__ inline float widened(__half x) {
+  return __half2float(x);
+}
+
+/// A block of WM x WN warps makes a BM x BN tile; each warp FM x FN fragments of it. Sum: the accumulator.
+template <class T, class Sum, int WM, int WN, int FM, int FN, bool AKContiguous, bool BKContiguous>
 __device__ __forceinline__ void multiply(const GemmArguments& p, int tiles_m, int tiles_n, bool vector_a,
                                          bool vector_b) {
   constexpr int threads = WM * WN * 32, BM = WM * FM * side, BN = WN * FN * side;
   using LoaderA = TileLoader<BM, threads, AKContiguous>;
   using LoaderB = TileLoader<BN, threads, BKContiguous>;
   constexpr int stage = LoaderA::size + LoaderB::size;  // 16-bit elements of one buffer
-  constexpr int scratch_pitch = FN * side + 4;
-  constexpr int scratch_bytes = WM * WN * side * scratch_pitch * 4;
+  constexpr int scratch_pitch = FN * side + 16 / static_cast<int>(sizeof(Sum));  // rows on 16 bytes
+  constexpr int scratch_bytes = WM * WN * side * scratch_pitch * static_cast<int>(sizeof(Sum));
   constexpr int shared_bytes = 2 * stage * 2 > scratch_bytes ? 2 * stage * 2 : scratch_bytes;
   static_assert(LoaderA::size % 16 == 0 && stage % 16 == 0, "fragments start on 32 bytes");
   static_assert(shared_bytes <= 48 * 1024);
@@ -115,7 +122,7 @@ __device__ __forceinline__ void multiply(const GemmArguments& p, int tiles_m, in
   const int row0 = tile.row * BM, col0 = tile.col * BN;
   const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
   const int warp_row = warp / WN * FM * side, warp_col = warp % WN * FN * side;
-  float* const scratch = reinterpret_cast<float*>(shared) + warp * side * scratch_pitch;
+  Sum* const scratch = reinterpret_cast<Sum*>(shared) + warp * side * scratch_pitch;
 
   for (int batch = static_cast<int>(blockIdx.z); batch < p.batch; batch += static_cast<int>(gridDim.z)) {
     const LoaderA load_a{static_cast<const std::uint16_t*>(p.a.data) + batch * p.a.batch,
@@ -130,11 +137,11 @@ __device__ __forceinline__ void multiply(const GemmArguments& p, int tiles_m, in
                          col0,
                          p.n,
                          vector_b};
-    wmma::fragment<wmma::accumulator, side, side, side, float> acc[FM][FN];
+    wmma::fragment<wmma::accumulator, side, side, side, Sum> acc[FM][FN];
 #pragma unroll
     for (int i = 0; i < FM; ++i) {
 #pragma unroll
-      for (int j = 0; j < FN; ++j) wmma::fill_fragment(acc[i][j], 0.0f);
+      for (int j = 0; j < FN; ++j) wmma::fill_fragment(acc[i][j], Sum(0.0f));
     }
     if (p.k > 0) {
 #pragma unroll
@@ -189,7 +196,7 @@ __device__ __forceinline__ void multiply(const GemmArguments& p, int tiles_m, in
       next = used;
     }
 
-    // The tiles are no longer needed: their memory becomes each warp's own FP32 scratch.
+    // The tiles are no longer needed: their memory becomes each warp's own scratch.
 #pragma unroll
     for (int i = 0; i < FM; ++i) {
 #pragma unroll
@@ -201,7 +208,8 @@ __device__ __forceinline__ void multiply(const GemmArguments& p, int tiles_m, in
       for (int e = lane; e < side * FN * side; e += 32) {
         const int r = e / (FN * side), c = e % (FN * side);
         const int row = row0 + warp_row + i * side + r, col = col0 + warp_col + c;
-        if (row < p.m && col < p.n) finish(p.epilogue, scratch[r * scratch_pitch + c], batch, row, col);
+        if (row < p.m && col < p.n)
+          finish(p.epilogue, widened(scratch[r * scratch_pitch + c]), batch, row, col);
       }
       __syncwarp();
     }
@@ -209,12 +217,12 @@ __device__ __forceinline__ void multiply(const GemmArguments& p, int tiles_m, in
   }
 }
 
-template <class T, int WM, int WN, int FM, int FN, bool AKContiguous, bool BKContiguous>
+template <class T, class Sum, int WM, int WN, int FM, int FN, bool AKContiguous, bool BKContiguous>
 __global__ void __launch_bounds__(WM* WN * 32, 512 / (WM * WN * 32))
     wmma_kernel(const __grid_constant__ GemmArguments p, int tiles_m, int tiles_n, bool vector_a,
                 bool vector_b) {
   if constexpr (has_instructions<T>()) {
-    multiply<T, WM, WN, FM, FN, AKContiguous, BKContiguous>(p, tiles_m, tiles_n, vector_a, vector_b);
+    multiply<T, Sum, WM, WN, FM, FN, AKContiguous, BKContiguous>(p, tiles_m, tiles_n, vector_a, vector_b);
   } else {
     __trap();
   }
@@ -225,7 +233,7 @@ bool vector_aligned(const MatrixPointer& matrix, std::int64_t contiguous, std::i
          reinterpret_cast<std::uintptr_t>(matrix.data) % (group * sizeof(std::uint16_t)) == 0;
 }
 
-template <class T, int WM, int WN, int FM, int FN>
+template <class T, class Sum, int WM, int WN, int FM, int FN>
 cudaError_t launch(const GemmArguments& p, cudaStream_t stream) {
   constexpr int BM = WM * FM * side, BN = WN * FN * side, threads = WM * WN * 32;
   const bool a_k = p.a.col == 1, b_k = p.b.col != 1;
@@ -235,27 +243,27 @@ cudaError_t launch(const GemmArguments& p, cudaStream_t stream) {
   const dim3 grid(static_cast<unsigned>(tiles_m) * static_cast<unsigned>(tiles_n), 1,
                   static_cast<unsigned>(p.batch < 65535 ? p.batch : 65535));
   if (a_k && b_k) {
-    wmma_kernel<T, WM, WN, FM, FN, true, true>
+    wmma_kernel<T, Sum, WM, WN, FM, FN, true, true>
         <<<grid, threads, 0, stream>>>(p, tiles_m, tiles_n, vector_a, vector_b);
   } else if (a_k) {
-    wmma_kernel<T, WM, WN, FM, FN, true, false>
+    wmma_kernel<T, Sum, WM, WN, FM, FN, true, false>
         <<<grid, threads, 0, stream>>>(p, tiles_m, tiles_n, vector_a, vector_b);
   } else if (b_k) {
-    wmma_kernel<T, WM, WN, FM, FN, false, true>
+    wmma_kernel<T, Sum, WM, WN, FM, FN, false, true>
         <<<grid, threads, 0, stream>>>(p, tiles_m, tiles_n, vector_a, vector_b);
   } else {
-    wmma_kernel<T, WM, WN, FM, FN, false, false>
+    wmma_kernel<T, Sum, WM, WN, FM, FN, false, false>
         <<<grid, threads, 0, stream>>>(p, tiles_m, tiles_n, vector_a, vector_b);
   }
   return cudaGetLastError();
 }
 
-template <class T>
+template <class T, class Sum>
 cudaError_t launch_for(const GemmArguments& p, int multiprocessors, cudaStream_t stream) {
   const std::int64_t large_tiles = ((static_cast<std::int64_t>(p.m) - 1) / 128 + 1) *
                                    ((static_cast<std::int64_t>(p.n) - 1) / 128 + 1) * p.batch;
-  if (large_tiles >= multiprocessors) return launch<T, 4, 2, 2, 4>(p, stream);  // 128 x 128, 8 warps
-  return launch<T, 2, 2, 2, 2>(p, stream);                                      // 64 x 64, 4 warps
+  if (large_tiles >= multiprocessors) return launch<T, Sum, 4, 2, 2, 4>(p, stream);  // 128 x 128, 8 warps
+  return launch<T, Sum, 2, 2, 2, 2>(p, stream);                                      // 64 x 64, 4 warps
 }
 
 }  // namespace
@@ -264,13 +272,18 @@ cudaError_t launch_wmma(const GemmArguments& p, int multiprocessors, cudaStream_
   if (p.a.element != p.b.element) return cudaErrorInvalidValue;
   switch (p.a.element) {
     case Element::f16:
-      return launch_for<__half>(p, multiprocessors, stream);
+      return launch_for<__half, float>(p, multiprocessors, stream);
     case Element::bf16:
-      return launch_for<__nv_bfloat16>(p, multiprocessors, stream);
+      return launch_for<__nv_bfloat16, float>(p, multiprocessors, stream);
     case Element::f32:
       break;
   }
   return cudaErrorInvalidValue;
+}
+
+cudaError_t launch_wmma_f16(const GemmArguments& p, int multiprocessors, cudaStream_t stream) {
+  if (p.a.element != Element::f16 || p.b.element != Element::f16) return cudaErrorInvalidValue;
+  return launch_for<__half, __half>(p, multiprocessors, stream);
 }
 
 }  // namespace parity::cuda

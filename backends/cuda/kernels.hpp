@@ -53,10 +53,13 @@ cudaError_t launch_tiled_f32(const GemmArguments& arguments, int multiprocessors
 /// fp16 or bf16 inputs (both alike) by 16x16x16 tensor-core tiles, k in steps of 16 into one FP32
 /// accumulator; the K tail is filled with zeros.
 cudaError_t launch_wmma(const GemmArguments& arguments, int multiprocessors, cudaStream_t stream);
+/// The same for fp16 inputs with an FP16 accumulator.
+cudaError_t launch_wmma_f16(const GemmArguments& arguments, int multiprocessors, cudaStream_t stream);
 
-/// The epilogue alone, over an FP32 accumulator [batch, m, n] without gaps; acc == nullptr stands for zeros.
-cudaError_t launch_epilogue(const float* acc, int m, int n, int batch, const Epilogue& epilogue,
-                            cudaStream_t stream);
+/// The epilogue alone, over an FP32 or FP16 accumulator [batch, m, n] without gaps; acc == nullptr stands for
+/// zeros.
+cudaError_t launch_epilogue(const void* acc, Element element, int m, int n, int batch,
+                            const Epilogue& epilogue, cudaStream_t stream);
 
 /// Copies m x n elements per batch entry, bit for bit, between matrices of one element type.
 cudaError_t launch_copy(const MatrixPointer& from, void* to, std::int64_t to_row, std::int64_t to_col,

@@ -7,6 +7,7 @@
 #include "backends/cuda/arithmetic_of_device.hpp"
 #include "backends/cuda/cuda_error.hpp"
 #include "backends/cuda/test_programs.hpp"
+#include "harness/numerics/arithmetic.hpp"
 
 namespace parity::cuda {
 namespace {
@@ -87,7 +88,9 @@ TEST(Paths, OwnKernelsDeclareTheirOrderAndVendorsDoNot) {
                            : atomic ? OrderKnowledge::unknown
                                     : OrderKnowledge::declared)
         << i.path;
-    EXPECT_EQ(i.contract.accumulation.has_value(), !vendor && !atomic) << i.path;
+    // Of fp16 accumulators the kernel's first run chooses among the declared adders.
+    const bool open = i.path == "wmma_f16_f16";
+    EXPECT_EQ(i.contract.accumulation.has_value(), !vendor && !atomic && !open) << i.path;
     if (i.path == "cublas_f32") {
       EXPECT_FALSE(i.contract.may_truncate);
     }
@@ -107,6 +110,30 @@ TEST(Paths, TensorCoreAdderFollowsTheDevice) {
   const Implementation& unknown = find_path(paths, "wmma_f16_f32", "gemm")->implementation;
   EXPECT_EQ(unknown.knowledge, OrderKnowledge::candidates);
   EXPECT_FALSE(unknown.contract.accumulation);
+}
+
+TEST(Paths, Fp16AccumulatorsAreRoundedToNearest) {
+  const auto paths = make_paths(device(9, 0));
+  for (const char* op : {"gemm", "linear"})
+    for (const char* name : {"wmma_f16_f16", "cublas_f16_f16"}) {
+      const Implementation& i = find_path(paths, name, op)->implementation;
+      EXPECT_EQ(i.accumulate, DType::f16);
+      EXPECT_EQ(i.stores, (std::vector{DType::f16, DType::f32}));
+      EXPECT_EQ(i.contract.precision.accumulate, DType::f16);
+      EXPECT_EQ(i.contract.precision.scratch, DType::f32);
+      ASSERT_FALSE(i.replays.empty());
+      EXPECT_EQ(i.replays.front().accumulation->adder, (MultiTermAdder{16, 25, Rounding::nearest_even}));
+      for (const ArithmeticModel& model : i.replays) {
+        // cuBLAS may add up in fp32 all the same.
+        EXPECT_EQ(model.accumulation->adder.rounding,
+                  model.precision.accumulate == DType::f16 ? Rounding::nearest_even : Rounding::toward_zero);
+        EXPECT_FALSE(model.contract_epilogue);
+        EXPECT_TRUE(make_emulated_arithmetic(model)) << to_string(model);
+      }
+    }
+  const auto ampere = make_paths(device(8, 0));
+  const Implementation& i = find_path(ampere, "wmma_f16_f16", "gemm")->implementation;
+  EXPECT_EQ(i.replays.front().accumulation->adder, (MultiTermAdder{8, 24, Rounding::nearest_even}));
 }
 
 TEST(Paths, Tf32IsNamedAsWhatItIs) {

@@ -12,7 +12,10 @@ struct GemmPath {
   GemmKernel kernel;
   DType input;
   const char* summary;
+  DType accumulate = DType::f32;
 };
+/// The cooperative matrix shape that the path works with; nothing where the device offers none.
+std::optional<CooperativeShape> shape_of(const Capabilities& capabilities, const GemmPath& path);
 /// The path of an implementation, or null.
 const GemmPath* find_gemm_path(std::string_view name);
 std::vector<Implementation> gemm_implementations(const Capabilities& capabilities);

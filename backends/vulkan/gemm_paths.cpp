@@ -10,29 +10,44 @@ namespace parity::vulkan {
 
 namespace {
 
-constexpr std::array<GemmPath, 5> paths{{
+constexpr std::array<GemmPath, 6> paths{{
     {"naive_f32", GemmKernel::naive, DType::f32, "one output a thread, fp32, k in order"},
     {"tiled_f32", GemmKernel::tiled, DType::f32, "64x64 or 128x128 tiles in shared memory, fp32, k in order"},
     {"tiled_f16_f32", GemmKernel::tiled, DType::f16,
      "tiles in shared memory, fp16 widened to fp32, k in order"},
     {"coopmat_f16_f32", GemmKernel::cooperative, DType::f16, "cooperative matrices, fp16 x fp16 -> fp32"},
     {"coopmat_bf16_f32", GemmKernel::cooperative, DType::bf16, "cooperative matrices, bf16 x bf16 -> fp32"},
+    {"coopmat_f16_f16", GemmKernel::cooperative, DType::f16, "cooperative matrices, fp16 x fp16 -> fp16",
+     DType::f16},
 }};
+
+VkComponentTypeKHR component(DType dtype) {
+  return dtype == DType::bf16  ? VK_COMPONENT_TYPE_BFLOAT16_KHR
+         : dtype == DType::f16 ? VK_COMPONENT_TYPE_FLOAT16_KHR
+                               : VK_COMPONENT_TYPE_FLOAT32_KHR;
+}
 
 /// Inside a cooperative matrix the order and the adder are the device's own. Known ones are tried: the tensor
 /// cores of Hopper (16 terms, 25 bits), Ampere and Ada (8, 24), Turing (4, 24), Volta (4, 23), and what a
-/// software driver makes of it: chains over k, straight on or per matrix step.
-void set_cooperative(const Capabilities& capabilities, VkComponentTypeKHR factor,
-                     Implementation& implementation) {
+/// software driver makes of it: chains over k, straight on or per matrix step. The tensor cores cut their
+/// sums to fp32 and round them to fp16.
+void set_cooperative(const Capabilities& capabilities, const GemmPath& path, Implementation& implementation) {
   using Kind = SummationOrder::Kind;
   implementation.contract.accumulation.reset();
   implementation.contract.may_truncate = true;
   implementation.contract.adder_terms = 4;
-  const auto shape = choose_shape(capabilities, factor, VK_COMPONENT_TYPE_FLOAT32_KHR);
+  const bool narrow = path.accumulate == DType::f16;
+  if (narrow) {
+    implementation.contract.precision.accumulate = path.accumulate;
+    implementation.contract.denormals =
+        preserves_float16_denormals(capabilities) ? Denormals::preserve : Denormals::either;
+  }
+  const Rounding rounding = narrow ? Rounding::nearest_even : Rounding::toward_zero;
+  const auto shape = shape_of(capabilities, path);
   const std::int64_t step = shape ? shape->k : 16;
   std::vector<Accumulation> adders, chains;
   for (const auto& [terms, bits] : {std::pair{16, 25}, {8, 24}, {4, 24}, {4, 23}})
-    adders.push_back({{Kind::sequential}, MultiplyAdd::multi_term, {terms, bits}});
+    adders.push_back({{Kind::sequential}, MultiplyAdd::multi_term, {terms, bits, rounding}});
   chains = {{{Kind::sequential}, MultiplyAdd::fused, {}},
             {{Kind::sequential}, MultiplyAdd::separate, {}},
             {{Kind::blocked, step}, MultiplyAdd::fused, {}},
@@ -56,9 +71,8 @@ std::string offered_shapes(const Capabilities& capabilities) {
 
 Support supports_cooperative(const Capabilities& c, const GemmPath& path) {
   const bool bf16 = path.input == DType::bf16;
-  const char* format = bf16 ? "bf16" : "f16";
-  const std::string need =
-      fmt::format("VK_KHR_cooperative_matrix with {0} x {0} -> f32 at subgroup scope", format);
+  const std::string need = fmt::format("VK_KHR_cooperative_matrix with {0} x {0} -> {1} at subgroup scope",
+                                       name_of(path.input), name_of(path.accumulate));
   if (!c.matrix_extension)
     return unsupported(fmt::format("needs {}; the driver does not have the extension", need));
   if (!c.matrix_feature)
@@ -67,8 +81,7 @@ Support supports_cooperative(const Capabilities& c, const GemmPath& path) {
   if (bf16 && !(c.bfloat16_type && c.bfloat16_matrix))
     return unsupported(
         "needs VK_KHR_shader_bfloat16 with shaderBFloat16CooperativeMatrix; the device does not offer it");
-  const auto shape = choose_shape(c, bf16 ? VK_COMPONENT_TYPE_BFLOAT16_KHR : VK_COMPONENT_TYPE_FLOAT16_KHR,
-                                  VK_COMPONENT_TYPE_FLOAT32_KHR);
+  const auto shape = shape_of(c, path);
   if (!shape)
     return unsupported(fmt::format("needs {} and sizes that are multiples of 8; this device offers: {}", need,
                                    offered_shapes(c)));
@@ -88,6 +101,10 @@ bool preserves_float16_denormals(const Capabilities& capabilities) {
   return (choose_float_modes(capabilities, true).denorm_preserve & FloatModes::width16) != 0;
 }
 
+std::optional<CooperativeShape> shape_of(const Capabilities& capabilities, const GemmPath& path) {
+  return choose_shape(capabilities, component(path.input), component(path.accumulate));
+}
+
 const GemmPath* find_gemm_path(std::string_view name) {
   for (const GemmPath& path : paths)
     if (name == path.name) return &path;
@@ -103,17 +120,14 @@ std::vector<Implementation> gemm_implementations(const Capabilities& capabilitie
       implementation.op = op;
       implementation.summary = path.summary;
       implementation.input = path.input;
-      implementation.accumulate = DType::f32;
+      implementation.accumulate = path.accumulate;
       implementation.multiply = format_of(path.input);
       implementation.stores = path.input == DType::bf16 ? std::vector{DType::bf16, DType::f32}
                                                         : std::vector{DType::f32, DType::f16};
       implementation.knowledge = OrderKnowledge::declared;
       implementation.contract = base_model(capabilities, path.input);
       if (path.kernel == GemmKernel::cooperative)
-        set_cooperative(
-            capabilities,
-            path.input == DType::bf16 ? VK_COMPONENT_TYPE_BFLOAT16_KHR : VK_COMPONENT_TYPE_FLOAT16_KHR,
-            implementation);
+        set_cooperative(capabilities, path, implementation);
       else
         set_order(capabilities, {SummationOrder::Kind::sequential}, implementation);
       list.push_back(std::move(implementation));

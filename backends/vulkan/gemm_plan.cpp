@@ -97,7 +97,7 @@ Dispatch common_dispatch(const GemmCall& call, const Capabilities& capabilities,
   // Constants are listed in the order of their ids, without gaps: a validation layer of 2026 takes the n-th
   // entry for constant n.
   dispatch.pipeline.constants = {{local_size, 1}, {guard, word(static_cast<std::int64_t>(guard_bytes))}};
-  if (shader == Shader::coopmat_16bit) {
+  if (shader == Shader::coopmat_16bit || shader == Shader::coopmat_f16) {
     dispatch.pipeline.constants.push_back({matrix_a_k_fast, k_fast ? 1u : 0u});
     dispatch.pipeline.constants.push_back({matrix_b_n_fast, n_fast ? 1u : 0u});
   }
@@ -147,10 +147,6 @@ std::uint32_t tiled_groups(const Capabilities& capabilities, const GemmCall& cal
   return is_gpu(capabilities) && large >= busy_tiles ? 2 : 1;
 }
 
-VkComponentTypeKHR component(DType dtype) {
-  return dtype == DType::bf16 ? VK_COMPONENT_TYPE_BFLOAT16_KHR : VK_COMPONENT_TYPE_FLOAT16_KHR;
-}
-
 TileSize tile_size(const Capabilities& capabilities, const GemmPath& path, const GemmCall& call) {
   switch (path.kernel) {
     case GemmKernel::naive:
@@ -160,7 +156,7 @@ TileSize tile_size(const Capabilities& capabilities, const GemmPath& path, const
       return {size, size};
     }
     case GemmKernel::cooperative: {
-      const auto shape = choose_shape(capabilities, component(path.input), VK_COMPONENT_TYPE_FLOAT32_KHR);
+      const auto shape = shape_of(capabilities, path);
       if (!shape) break;
       const auto tiling = choose_tiling(capabilities, *shape, call.y.rows, call.y.cols);
       if (tiling) return {tiling->rows(*shape), tiling->cols(*shape)};
@@ -298,11 +294,12 @@ Result<std::vector<Dispatch>> plan_gemm(const Capabilities& capabilities, const 
       break;
     }
     case GemmKernel::cooperative: {
-      const auto shape = choose_shape(capabilities, component(path.input), VK_COMPONENT_TYPE_FLOAT32_KHR);
+      const auto shape = shape_of(capabilities, path);
       const auto tiling = shape ? choose_tiling(capabilities, *shape, call.y.rows, call.y.cols)
                                 : std::optional<CooperativeTiling>{};
       if (!tiling) return fail(ErrorKind::unsupported, fmt::format("{}: no legal matrix shape", path.name));
-      dispatch = common_dispatch(call, capabilities, Shader::coopmat_16bit, path.input == DType::f16, 8);
+      const Shader shader = path.accumulate == DType::f16 ? Shader::coopmat_f16 : Shader::coopmat_16bit;
+      dispatch = common_dispatch(call, capabilities, shader, path.input == DType::f16, 8);
       dispatch.pipeline.bfloat16 = path.input == DType::bf16;
       const std::uint32_t subgroup = capabilities.subgroup;
       if (capabilities.subgroup_control && capabilities.full_subgroups)

@@ -3,20 +3,14 @@
 
 #include "backends/vulkan/gemm.hpp"
 #include "backends/vulkan/testing.hpp"
+#include "harness/numerics/arithmetic.hpp"
 
 namespace parity::vulkan {
 namespace {
 
-CooperativeShape shape(std::uint32_t m, std::uint32_t n, std::uint32_t k, VkComponentTypeKHR factor) {
-  return {m,
-          n,
-          k,
-          factor,
-          factor,
-          VK_COMPONENT_TYPE_FLOAT32_KHR,
-          VK_COMPONENT_TYPE_FLOAT32_KHR,
-          false,
-          VK_SCOPE_SUBGROUP_KHR};
+CooperativeShape shape(std::uint32_t m, std::uint32_t n, std::uint32_t k, VkComponentTypeKHR factor,
+                       VkComponentTypeKHR sum = VK_COMPONENT_TYPE_FLOAT32_KHR) {
+  return {m, n, k, factor, factor, sum, sum, false, VK_SCOPE_SUBGROUP_KHR};
 }
 
 /// A GPU with everything.
@@ -34,7 +28,8 @@ Capabilities gpu() {
   for (int i = 0; i < 3; ++i) c.group_count[i] = c.group_size[i] = 65535;
   c.shapes = {shape(16, 8, 16, VK_COMPONENT_TYPE_FLOAT16_KHR),
               shape(16, 16, 16, VK_COMPONENT_TYPE_FLOAT16_KHR),
-              shape(16, 16, 16, VK_COMPONENT_TYPE_BFLOAT16_KHR)};
+              shape(16, 16, 16, VK_COMPONENT_TYPE_BFLOAT16_KHR),
+              shape(16, 8, 8, VK_COMPONENT_TYPE_FLOAT16_KHR, VK_COMPONENT_TYPE_FLOAT16_KHR)};
   return c;
 }
 
@@ -64,6 +59,22 @@ TEST(GemmPlan, ReasonsNameWhatIsMissing) {
   EXPECT_EQ(reason(c, "tiled_f32"), "");
   c.api_version = VK_API_VERSION_1_1;
   EXPECT_NE(reason(c, "tiled_f32").find("1.2"), std::string::npos);
+}
+
+TEST(GemmPlan, AnFp16AccumulatorNeedsAShapeOfItsOwn) {
+  Capabilities c = gpu();
+  EXPECT_EQ(shape_of(c, *find_gemm_path("coopmat_f16_f16"))->k, 8u);
+  EXPECT_EQ(shape_of(c, *find_gemm_path("coopmat_f16_f32"))->k, 16u);
+  c.shapes.pop_back();
+  EXPECT_NE(reason(c, "coopmat_f16_f16").find("f16 x f16 -> f16"), std::string::npos);
+  EXPECT_EQ(reason(c, "coopmat_f16_f32"), "");
+  for (const Implementation& implementation : gemm_implementations(gpu())) {
+    const bool narrow = implementation.path == "coopmat_f16_f16";
+    EXPECT_EQ(implementation.accumulate, narrow ? DType::f16 : DType::f32) << implementation.path;
+    EXPECT_EQ(implementation.contract.precision.accumulate, implementation.accumulate);
+    for (const ArithmeticModel& model : implementation.replays)
+      EXPECT_TRUE(make_emulated_arithmetic(model)) << to_string(model);
+  }
 }
 
 TEST(GemmPlan, ShapeIsSixteenCubedWhereOffered) {

@@ -19,6 +19,8 @@ std::span<const std::uint32_t> spirv_of(Shader shader) {
       return spirv_tiled_f16;
     case Shader::coopmat_16bit:
       return spirv_coopmat_16bit;
+    case Shader::coopmat_f16:
+      return spirv_coopmat_f16;
     case Shader::elementwise:
       return spirv_elementwise;
     case Shader::cast:

@@ -13,6 +13,7 @@ enum class Shader : std::uint8_t {
   tiled_f32_storage16,
   tiled_f16,
   coopmat_16bit,
+  coopmat_f16,
   elementwise,
   cast,
   recurrent,

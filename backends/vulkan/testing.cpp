@@ -141,7 +141,8 @@ Program program_of(const TestProblem& p, DType input) {
 }
 
 TestOutcome run_problem(Device& device, const Implementation& implementation, const TestProblem& problem) {
-  const Program program = program_of(problem, implementation.input);
+  Program program = program_of(problem, implementation.input);
+  program.accumulate = implementation.accumulate;
   const Support support = device.supports(implementation, program.calls[0], program);
   TestOutcome outcome;
   if (!support.legal()) {

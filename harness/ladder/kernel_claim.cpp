@@ -12,7 +12,10 @@ const std::vector<std::string>& claim_models() {
 ArithmeticModel claimed_model(const KernelClaim& claim, DType input, DType store) {
   using Kind = SummationOrder::Kind;
   ArithmeticModel model;
-  model.precision = {input, format_of(input), claim.accumulate, claim.accumulate, store};
+  // A definite arithmetic with a narrow accumulator goes on in fp32; of an unknown one that is not assumed.
+  const bool narrow = claim.accumulate == DType::f16 || claim.accumulate == DType::bf16;
+  const DType scratch = narrow && claim.model != "unknown" ? DType::f32 : claim.accumulate;
+  model.precision = {input, format_of(input), claim.accumulate, scratch, store};
   model.exp = model.tanh = {2, 0, 0};
   model.sigmoid = {3, 0, 0};
   model.denormals = Denormals::preserve;
@@ -25,6 +28,7 @@ ArithmeticModel claimed_model(const KernelClaim& claim, DType input, DType store
   if (claim.model == "separate") accumulation.multiply_add = MultiplyAdd::separate;
   if (claim.model == "pairwise") accumulation.order.kind = Kind::pairwise;
   if (claim.model == "tensor-core") accumulation.multiply_add = MultiplyAdd::multi_term;
+  if (claim.accumulate == DType::f16) accumulation.adder.rounding = Rounding::nearest_even;
   model.accumulation = accumulation;
   return model;
 }

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "harness/numerics/adder_lanes.hpp"
+#include "harness/numerics/multi_term_adder.hpp"
 #include "harness/numerics/value_shape.hpp"
 #include "harness/tensor/fill.hpp"
 
@@ -130,7 +131,9 @@ double replay_cost(const ArithmeticModel& model, double multiply_adds) {
   double factor = 1;
   if (how.multiply_add == MultiplyAdd::multi_term) {
     const AdderSteps steps{how.adder.terms, how.adder.fraction_bits, 0};
-    if (!adder_lanes_fit(steps, model.precision.multiply.precision, 0, 0, 1)) factor = 12;
+    if (!AdderArithmetic::of(model).suits_lanes() ||
+        !adder_lanes_fit(steps, model.precision.multiply.precision, 0, 0, 1))
+      factor = 12;
   } else if (model.precision.accumulate == DType::f16 || model.precision.accumulate == DType::bf16) {
     factor = 12;
   } else if (how.order.kind == Kind::tree || how.order.kind == Kind::pairwise) {

@@ -39,7 +39,9 @@ inline void withhold_order(Implementation& implementation) {
   implementation.knowledge = OrderKnowledge::unknown;
   implementation.replays.clear();
   auto& known = implementation.contract.accumulation;
-  if (known && known->multiply_add == MultiplyAdd::multi_term) implementation.contract.may_truncate = true;
+  if (known && known->multiply_add == MultiplyAdd::multi_term &&
+      known->adder.rounding == Rounding::toward_zero)
+    implementation.contract.may_truncate = true;
   known.reset();
 }
 

@@ -204,6 +204,7 @@ AccumulationError accumulation_error(const ArithmeticModel& model, std::int64_t 
       error.hard_relative = std::max(error.hard_relative, std::expm1(2 * u * (k + 3 * steps)));
       error.stretches.back().steps = steps;
       error.perhaps_truncates = true;
+      error.alignment_relative = error.hard_relative;
       describe_truncation(error, model, 23);
     }
     add_underflow(error, model, 2 * k + 1);
@@ -221,12 +222,23 @@ AccumulationError accumulation_error(const ArithmeticModel& model, std::int64_t 
   if (plan->combine == SummationPlan::Combine::sequence) error.permutation = plan->permutation;
   const double chain = static_cast<double>(ceil_div(plan->longest_part(), step_terms));
   const double combine = static_cast<double>(plan->combine_depth());
-  if (multi_term) {
+  if (multi_term && how.adder.rounding == Rounding::nearest_even) {
+    // A step rounds once, to nearest, in place of `terms` times. Beside that rounding what alignment cuts
+    // counts only where large products cancel: at most one grid step 2^-F q for each of the terms, of either
+    // sign, a third of its square on average; q^2 is at most the step's share of V.
+    const double cut = std::ldexp(1.0, -how.adder.fraction_bits);
+    error.alignment_relative = compound(chain, (how.adder.terms + 1) * cut);
+    error.hard_relative =
+        (1 + compound(chain, (how.adder.terms + 1) * cut + u)) * (1 + compound(combine, u)) - 1;
+    error.product_spread += (how.adder.terms + 1) * cut * cut / 3;
+    error.unnormalised_below = smallest_normal(model.precision.multiply);
+  } else if (multi_term) {
     // One step moves the sum by at most [(b+1) 2^-F + 2^-23] of the largest magnitude around, itself at most
     // M plus the error so far (2^emax is at most that magnitude: a product's exponent is never above its
     // own).
     const double step = (how.adder.terms + 1) * std::ldexp(1.0, -how.adder.fraction_bits) + 2 * u;
     error.hard_relative = (1 + compound(chain, step)) * (1 + compound(combine, u)) - 1;
+    error.alignment_relative = error.hard_relative;
     describe_truncation(error, model, how.adder.fraction_bits);
     // A sum cut from a grid r times finer than its spacing: variance (r^2 - 1)/(12 r^2) of the spacing's
     // square.

@@ -47,8 +47,11 @@ struct AccumulationError {
   bool perhaps_truncates =
       false;             ///< bias anywhere between none and the derived one: `systematic`, not `mean`
   double term_grid = 0;  ///< grid of an aligned product over 2^emax: 2^-F
-  double unnormalised_below = 0;  ///< inputs below it are aligned as if they were this large
-  int product_bits = 0;           ///< an exact product has at most this many bits below its leading one
+  // Multi-term adders: inputs below `unnormalised_below` are aligned as if they were this large, and steps
+  // lose at most `alignment_relative` of the largest magnitude around.
+  double unnormalised_below = 0;
+  double alignment_relative = 0;
+  int product_bits = 0;  ///< an exact product has at most this many bits below its leading one
 };
 
 AccumulationError accumulation_error(const ArithmeticModel& model, std::int64_t terms);

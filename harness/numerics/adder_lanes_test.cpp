@@ -120,9 +120,10 @@ TEST(AdderLanes, GiveTheBitsOfTheGeneralCodeOnAnyData) {
           const auto plan = *plan_summation(order, k);
           std::vector<double> want(m * n), got(m * n);
           for (const bool flush : {false, true}) {
-            multi_term_reference(c.adder, plan, c.multiply, flush, left, right, want.data());
+            multi_term_reference({c.adder, c.multiply, DType::f32, flush}, plan, left, right, want.data());
             for (const auto& [set, lanes] : instruction_sets()) {
-              if (!multi_term_lanes(*lanes, c.adder, plan, c.multiply, flush, left, right, got.data()))
+              if (!multi_term_lanes(*lanes, {c.adder, c.multiply, DType::f32, flush}, plan, left, right,
+                                    got.data()))
                 continue;
               ++held;
               for (std::size_t i = 0; i < want.size(); ++i)

@@ -81,8 +81,9 @@ std::string to_string(const Accumulation& accumulation) {
     case MultiplyAdd::separate:
       return order + " mul+add";
     case MultiplyAdd::multi_term:
-      return fmt::format("{}, fused {}+1 F{}", order, accumulation.adder.terms,
-                         accumulation.adder.fraction_bits);
+      return fmt::format("{}, fused {}+1 F{}{}", order, accumulation.adder.terms,
+                         accumulation.adder.fraction_bits,
+                         accumulation.adder.rounding == Rounding::nearest_even ? " to nearest" : "");
   }
   return order;
 }

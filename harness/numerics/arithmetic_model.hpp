@@ -52,11 +52,12 @@ enum class MultiplyAdd : std::uint8_t {
 
 /// A tensor core's multi-term adder (docs/numerics.md, section 2): products are exact, their exponent is the
 /// sum of their operands' exponents; every term is truncated toward zero to 2^(emax - fraction_bits), summed
-/// exactly and the sum truncated to the accumulate format. Hopper fp16 and bf16: 16 terms + accumulator, 25
-/// bits.
+/// exactly and the sum rounded to the accumulate format: cut toward zero to fp32, to nearest even to fp16, as
+/// published of tensor cores. Hopper fp16 and bf16: 16 terms + accumulator, 25 bits.
 struct MultiTermAdder {
   int terms = 16;
   int fraction_bits = 25;
+  Rounding rounding = Rounding::toward_zero;  ///< of the sum to the accumulate format
   friend bool operator==(const MultiTermAdder&, const MultiTermAdder&) = default;
 };
 
@@ -67,7 +68,7 @@ struct Accumulation {
   MultiTermAdder adder;  ///< read for multi_term only; steps of `terms` products follow `order`
   friend bool operator==(const Accumulation&, const Accumulation&) = default;
 };
-/// "sequential fma", "split-K 4, fused 16+1 F25", ...
+/// "sequential fma", "split-K 4, fused 16+1 F25", "sequential, fused 16+1 F25 to nearest", ...
 std::string to_string(const Accumulation& accumulation);
 
 enum class Denormals : std::uint8_t { preserve, flush, either };
@@ -104,7 +105,7 @@ struct ArithmeticModel {
   Precision precision;
   std::optional<Accumulation> accumulation;  ///< absent: the order is unknown
   /// Unknown order only: the adder may be a tensor core's (aligned and truncated, at least 23 fraction bits
-  /// and `adder_terms` products a step) as well as a chain of roundings to nearest.
+  /// and `adder_terms` products a step, its sums cut too) as well as a chain of roundings to nearest.
   bool may_truncate = false;
   int adder_terms = 4;
   bool contract_epilogue = false;  ///< alpha*acc + beta*C is one fma instead of two products and a sum

@@ -28,12 +28,13 @@ struct Factors {
   Tensor a, b;
 };
 inline Factors make_factors(DType dtype, Fill fill, std::uint64_t seed, std::int64_t m, std::int64_t n,
-                            std::int64_t k, DType store = DType::f32) {
+                            std::int64_t k, DType store = DType::f32, DType accumulate = DType::f32) {
   Factors factors{make_tensor(dtype, {m, k}), make_tensor(dtype, {k, n})};
   FillRequest request;
   request.fill = fill;
   request.seed = seed;
   request.reduction_length = k;
+  request.accumulate = accumulate;
   request.store = store;
   request.role = FillRole::left;
   request.reduction_axis = 1;

@@ -265,8 +265,7 @@ struct ConvertedOperands {
 
 void run_multi_term(const Problem& problem) {
   const ConvertedOperands in(problem);
-  multi_term_matmul(problem.model.accumulation->adder, problem.plan, problem.model.precision.multiply,
-                    problem.model.denormals == Denormals::flush, in.a, in.b, problem.c);
+  multi_term_matmul(AdderArithmetic::of(problem.model), problem.plan, in.a, in.b, problem.c);
 }
 
 }  // namespace
@@ -295,8 +294,9 @@ Result<void> check_emulation(const ArithmeticModel& model) {
   const bool narrow = p.accumulate == DType::f16 || p.accumulate == DType::bf16;
   if (narrow && p.multiply.precision > 11)
     return refuse("a narrow accumulator needs a narrow multiply format");
-  if (model.accumulation->multiply_add == MultiplyAdd::multi_term && p.accumulate != DType::f32) {
-    return refuse("a multi-term adder accumulates in f32");
+  if (model.accumulation->multiply_add == MultiplyAdd::multi_term && p.accumulate != DType::f32 &&
+      p.accumulate != DType::f16) {
+    return refuse("a multi-term adder accumulates in f32 or f16");
   }
   return {};
 }

@@ -110,7 +110,8 @@ class IntegerDot {
     const int drop = top - how_.adder.fraction_bits;
     std::int64_t total = cut(sum, drop);
     for (const std::int64_t k : terms) total += cut(product(k), drop);
-    return cut(total, bit_length(total) - bits_);
+    return how_.adder.rounding == Rounding::nearest_even ? rounded(total)
+                                                         : cut(total, bit_length(total) - bits_);
   }
 
   std::int64_t tree(std::int64_t first, std::int64_t n) const {
@@ -216,6 +217,56 @@ TEST(EmulatedMatmul, MultiTermAdderIsExactInIntegers) {
       }
     }
   }
+}
+
+TEST(EmulatedMatmul, MultiTermAdderRoundsToAnFp16Accumulator) {
+  for (const Rounding rounding : {Rounding::nearest_even, Rounding::toward_zero}) {
+    for (const int terms : {4, 8, 16}) {
+      for (const int fraction_bits : {11, 14, 24, 25, 30}) {
+        for (const SummationOrder& order :
+             {SummationOrder{Kind::sequential, 0, 0}, SummationOrder{Kind::split_k, 3, 0},
+              SummationOrder{Kind::blocked, 32, 0}}) {
+          ArithmeticModel model = model_of(DType::f16, DType::f16, order, MultiplyAdd::multi_term);
+          model.precision.scratch = DType::f32;
+          model.accumulation->adder = {terms, fraction_bits, rounding};
+          for (const std::int64_t k : {1, 15, 17, 100, 588})
+            compare(model, 11, -9, 3, 17, k, k % 2 == 0, k == 15, static_cast<std::uint64_t>(k * terms));
+        }
+      }
+    }
+  }
+}
+
+TEST(EmulatedMatmul, MultiTermAdderMayRoundAnFp32SumToNearest) {
+  ArithmeticModel model = model_of(DType::f16, DType::f32, {}, MultiplyAdd::multi_term);
+  model.accumulation->adder = {8, 30, Rounding::nearest_even};
+  for (const std::int64_t k : {7, 100, 588}) compare(model, 11, -8, 3, 17, k, k == 100, false, 9);
+}
+
+TEST(EmulatedMatmul, Fp16SumsOfAMultiTermAdderUnderflowAndOverflow) {
+  ArithmeticModel model = model_of(DType::f16, DType::f16, {}, MultiplyAdd::multi_term);
+  model.accumulation->adder = {4, 25, Rounding::nearest_even};
+  const auto sum = [&](std::vector<double> a, std::vector<double> b) {
+    const auto k = static_cast<std::int64_t>(a.size());
+    return emulate(model, tensor_of(DType::f16, {1, k}, a), tensor_of(DType::f16, {k, 1}, b)).v[0];
+  };
+  // Within a step 2^-25 is kept; alone it is a tie between 0 and the smallest subnormal.
+  EXPECT_EQ(sum({0x1p-12}, {0x1p-13}), 0);
+  EXPECT_EQ(sum({0x1p-12, 0x1p-12}, {0x1p-13, 0x1p-13}), 0x1p-24);
+  EXPECT_EQ(sum({0x1p-12, 0, 0, 0, 0x1p-12}, {0x1p-13, 0, 0, 0, 0x1p-13}), 0);  // in two steps
+  // A subnormal sum counts with exponent -14, so the grid is 2^-39 and the last bit of a product is cut: what
+  // is left is a tie, to the even side.
+  EXPECT_EQ(sum({0x1p-23, 0, 0, 0, 0x1p-12, 0x1p-20}, {1, 0, 0, 0, 0x1p-13, 0x1p-20}), 0x1p-23);
+  // 65504 + 16 is a tie to infinity, which stays.
+  const std::vector<double> up{2047, 16, 0, 0, -2047, 0}, factor{32, 1, 0, 0, 32, 0};
+  EXPECT_EQ(sum(up, factor), HUGE_VAL);
+  model.accumulation->adder.rounding = Rounding::toward_zero;
+  EXPECT_EQ(sum(up, factor), 0);
+  EXPECT_EQ(sum({1, 0x1.ffcp-12}, {1, 1}), 1);
+  model.accumulation->adder.rounding = Rounding::nearest_even;
+  EXPECT_EQ(sum({1, 0x1.004p-11}, {1, 1}), 1 + 0x1p-10);
+  model.denormals = Denormals::flush;
+  EXPECT_EQ(sum({0x1p-12, 0x1p-12}, {0x1p-13, 0x1p-13}), 0);
 }
 
 TEST(EmulatedMatmul, MultiTermAdderWithWideMultiplyFormat) {
@@ -350,7 +401,9 @@ TEST(EmulatedMatmul, RefusesWhatItCannotCompute) {
   model = model_of(DType::f16, DType::f32, {Kind::blocked, 0, 0});
   EXPECT_NE(refusal(model).find("width"), std::string::npos);
   model = model_of(DType::f16, DType::f16, {}, MultiplyAdd::multi_term);
-  EXPECT_NE(refusal(model).find("f32"), std::string::npos);
+  EXPECT_EQ(refusal(model), "");
+  model = model_of(DType::bf16, DType::bf16, {}, MultiplyAdd::multi_term);
+  EXPECT_NE(refusal(model).find("f32 or f16"), std::string::npos);
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ struct Size {
 
 TEST(FalseAlarms, NoneOverFillsFormatsSizesAndOrders) {
   struct Formats {
-    DType input, store;
+    DType input, store, accumulate = DType::f32;
   };
   std::uint64_t seed = 1;
   int tensors = 0;
@@ -42,13 +42,17 @@ TEST(FalseAlarms, NoneOverFillsFormatsSizesAndOrders) {
     for (const Formats f : {Formats{DType::f16, DType::f16},
                             {DType::f16, DType::f32},
                             {DType::bf16, DType::bf16},
-                            {DType::f32, DType::f32}}) {
-      for (const Accumulation& accumulation : orders()) {
+                            {DType::f32, DType::f32},
+                            {DType::f16, DType::f16, DType::f16},
+                            {DType::f16, DType::f32, DType::f16}}) {
+      for (Accumulation accumulation : orders()) {
+        if (f.accumulate == DType::f16) accumulation.adder.rounding = Rounding::nearest_even;
         const Size size = std::vector<Size>{{33, 31, 65}, {1, 63, 588}, {64, 1, 7}, {17, 48, 1}}[seed % 4];
         const Problem p{.m = size.m,
                         .n = size.n,
                         .k = size.k,
                         .input = f.input,
+                        .accumulate = f.accumulate,
                         .store = f.store,
                         .accumulation = accumulation,
                         .order_known = seed % 3 != 0,
@@ -73,7 +77,7 @@ TEST(FalseAlarms, NoneOverFillsFormatsSizesAndOrders) {
       }
     }
   }
-  EXPECT_EQ(tensors, 360);
+  EXPECT_EQ(tensors, 540);
 }
 
 }  // namespace

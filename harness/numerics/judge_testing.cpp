@@ -7,9 +7,12 @@ namespace {
 
 ArithmeticModel model_of(const Problem& p, bool order_known) {
   ArithmeticModel model;
-  model.precision = {p.input, format_of(p.input), p.accumulate, p.accumulate, p.store};
+  const DType scratch = p.accumulate == DType::f64 ? DType::f64 : DType::f32;
+  model.precision = {p.input, format_of(p.input), p.accumulate, scratch, p.store};
   if (order_known) model.accumulation = p.accumulation;
-  if (!order_known && p.accumulation.multiply_add == MultiplyAdd::multi_term) model.may_truncate = true;
+  if (!order_known && p.accumulation.multiply_add == MultiplyAdd::multi_term &&
+      p.accumulation.adder.rounding == Rounding::toward_zero)
+    model.may_truncate = true;
   model.store_rounding = p.store_rounding;
   model.store_rounding_known = order_known || p.store_rounding_known;
   return model;

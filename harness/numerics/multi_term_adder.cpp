@@ -17,7 +17,6 @@ constexpr int columns = 16;             // output columns worked on at once
 constexpr std::int64_t row_chunk = 64;  // rows per task; their accumulators stay in cache
 constexpr int zero_exponent = -100000;  // of an operand that is zero: never the largest
 constexpr int lowest_exponent = -600;   // below any product of two fp32 numbers
-constexpr double smallest_normal_f32 = 0x1p-126;
 
 /// A number as significand and exponent: in [1, 2), or below 1 for a subnormal, which keeps the exponent of
 /// the smallest normal number; the hardware does not normalise it.
@@ -37,12 +36,6 @@ Split split(double x, int min_exponent) {  // at least 2^-149: a normal fp64 num
   return {static_cast<float>(x * power_of_two(-exponent)), exponent};
 }
 
-/// Of an fp32 number held in fp64: a subnormal has the smallest normal exponent, zero none.
-int exponent_of(double x) {
-  const int exponent = static_cast<int>((std::bit_cast<std::uint64_t>(x) >> 52) & 0x7ff) - 1023;
-  return exponent == -1023 ? exponent : std::max(exponent, -126);
-}
-
 struct Operands {
   PackedPanels<float, 1> a_significand;
   PackedPanels<std::int32_t, 1> a_exponent;
@@ -57,19 +50,15 @@ bool fits_integers(const MultiTermAdder& adder, int multiply_precision) {
          static_cast<std::int64_t>(adder.terms) << (adder.fraction_bits + 2) <= (std::int64_t{1} << 31);
 }
 
-double finish(double sum, int emax, int fraction_bits, bool flush) {
-  const double result = truncate_to_f32(sum * power_of_two(emax - fraction_bits));
-  return flush && std::fabs(result) < smallest_normal_f32 ? std::copysign(0.0, result) : result;
-}
-
 /// One step over `terms` products for 16 columns, in 32-bit integers. |significand product| < 4, so an
 /// aligned term is below 2^(fraction_bits + 2) and the caller's check keeps the sum below 2^31.
-inline void integer_step(const float* sa, const std::int32_t* ea, const float* sb, const std::int32_t* eb,
-                         std::int64_t terms, int fraction_bits, bool flush, double* __restrict accumulator) {
+inline void integer_step(const AdderArithmetic& how, const float* sa, const std::int32_t* ea, const float* sb,
+                         const std::int32_t* eb, std::int64_t terms, double* __restrict accumulator) {
+  const int fraction_bits = how.adder.fraction_bits;
   std::int32_t emax[columns];
   std::int32_t sum[columns];
   for (int c = 0; c < columns; ++c) {
-    emax[c] = std::max(lowest_exponent, exponent_of(accumulator[c]));
+    emax[c] = std::max(lowest_exponent, how.exponent_of_sum(accumulator[c]));
     sum[c] = 0;
   }
   for (std::int64_t t = 0; t < terms; ++t) {
@@ -86,16 +75,17 @@ inline void integer_step(const float* sa, const std::int32_t* ea, const float* s
   }
   for (int c = 0; c < columns; ++c) {
     const double aligned = std::trunc(accumulator[c] * power_of_two(fraction_bits - emax[c]));
-    accumulator[c] = finish(aligned + static_cast<double>(sum[c]), emax[c], fraction_bits, flush);
+    accumulator[c] = how.rounded(aligned + static_cast<double>(sum[c]), emax[c]);
   }
 }
 
 /// The same in fp64, for any adder: terms are integers below 2^(fraction_bits + 2), their sum is exact below
 /// 2^53.
-inline void general_step(const float* sa, const std::int32_t* ea, const float* sb, const std::int32_t* eb,
-                         std::int64_t terms, int fraction_bits, bool flush, double* __restrict accumulator) {
+inline void general_step(const AdderArithmetic& how, const float* sa, const std::int32_t* ea, const float* sb,
+                         const std::int32_t* eb, std::int64_t terms, double* __restrict accumulator) {
+  const int fraction_bits = how.adder.fraction_bits;
   for (int c = 0; c < columns; ++c) {
-    int emax = std::max(lowest_exponent, exponent_of(accumulator[c]));
+    int emax = std::max(lowest_exponent, how.exponent_of_sum(accumulator[c]));
     for (std::int64_t t = 0; t < terms; ++t) emax = std::max(emax, ea[t] + eb[t * columns + c]);
     double sum = std::trunc(accumulator[c] * power_of_two(fraction_bits - emax));
     for (std::int64_t t = 0; t < terms; ++t) {
@@ -103,22 +93,20 @@ inline void general_step(const float* sa, const std::int32_t* ea, const float* s
       if (shift < -2) continue;  // below one grid step
       sum += std::trunc(static_cast<double>(sa[t]) * sb[t * columns + c] * power_of_two(shift));
     }
-    accumulator[c] = finish(sum, emax, fraction_bits, flush);
+    accumulator[c] = how.rounded(sum, emax);
   }
 }
 
-/// A part's sum joins those before it in fp32; an exact sum of two fp32 numbers rounded by way of fp64 is
-/// rounded once.
-double joined(const SummationPlan& plan, double total, double part, bool flush) {
-  const double sum = plan.parts() == 1 ? part : static_cast<double>(static_cast<float>(total + part));
-  return flush && std::fabs(sum) < smallest_normal_f32 ? std::copysign(0.0, sum) : sum;
+/// A part's sum joins those before it.
+double joined(const AdderArithmetic& how, const SummationPlan& plan, double total, double part) {
+  return plan.parts() == 1 ? part : how.added(total, part);
 }
 
 /// Rows [row, row + rows) x one panel of columns.
 template <bool Integer>
-void compute_tile(const MultiTermAdder& adder, const SummationPlan& plan, bool flush,
-                  const Operands& operands, std::int64_t row, std::int64_t rows, std::int64_t panel,
-                  double* total) {
+void compute_tile(const AdderArithmetic& how, const SummationPlan& plan, const Operands& operands,
+                  std::int64_t row, std::int64_t rows, std::int64_t panel, double* total) {
+  const MultiTermAdder& adder = how.adder;
   std::array<double, row_chunk * columns> chain;
   const float* sb = operands.b_significand.panel(panel);
   const std::int32_t* eb = operands.b_exponent.panel(panel);
@@ -134,20 +122,19 @@ void compute_tile(const MultiTermAdder& adder, const SummationPlan& plan, bool f
         for (std::int64_t k = first; k < last; k += adder.terms) {
           const std::int64_t terms = std::min<std::int64_t>(adder.terms, last - k);
           const auto step = Integer ? integer_step : general_step;
-          step(sa + k, ea + k, sb + k * columns, eb + k * columns, terms, adder.fraction_bits, flush,
-               chain.data() + r * columns);
+          step(how, sa + k, ea + k, sb + k * columns, eb + k * columns, terms, chain.data() + r * columns);
         }
       }
     }
     for (std::int64_t i = 0; i < rows * columns; ++i)
-      total[i] = joined(plan, total[i], chain[static_cast<std::size_t>(i)], flush);
+      total[i] = joined(how, plan, total[i], chain[static_cast<std::size_t>(i)]);
   }
 }
 
 /// The same over lanes.
-void compute_lanes(const AdderLanes& lanes, const AdderSteps& steps, const SummationPlan& plan, bool flush,
-                   const LaneOperand& a, const LaneOperand& b, std::int64_t row, std::int64_t rows,
-                   std::int64_t panel, double* total) {
+void compute_lanes(const AdderLanes& lanes, const AdderSteps& steps, const AdderArithmetic& how,
+                   const SummationPlan& plan, const LaneOperand& a, const LaneOperand& b, std::int64_t row,
+                   std::int64_t rows, std::int64_t panel, double* total) {
   std::vector<float> chain(static_cast<std::size_t>(rows * lanes.columns));
   const AdderRow right = b.panel(panel);
   const std::int64_t block = std::max<std::int64_t>(1, 4096 / (lanes.columns * steps.terms)) * steps.terms;
@@ -161,7 +148,7 @@ void compute_lanes(const AdderLanes& lanes, const AdderSteps& steps, const Summa
                   std::min(block, end - first), rows, chain.data());
     }
     for (std::size_t i = 0; i < chain.size(); ++i)
-      total[i] = joined(plan, total[i], static_cast<double>(chain[i]), flush);
+      total[i] = joined(how, plan, total[i], static_cast<double>(chain[i]));
   }
 }
 
@@ -178,6 +165,34 @@ std::vector<char> rows_with_special_values(const MatrixView<double>& m) {
 
 }  // namespace
 
+AdderArithmetic AdderArithmetic::of(const ArithmeticModel& model) {
+  return {model.accumulation->adder, model.precision.multiply, model.precision.accumulate,
+          model.denormals == Denormals::flush};
+}
+
+int AdderArithmetic::exponent_of_sum(double sum) const {
+  const int exponent = static_cast<int>((std::bit_cast<std::uint64_t>(sum) >> 52) & 0x7ff) - 1023;
+  return exponent == -1023 ? zero_exponent : std::max(exponent, accumulate == DType::f16 ? -14 : -126);
+}
+
+double AdderArithmetic::rounded(double sum, int emax) const {
+  const double x = sum * power_of_two(emax - adder.fraction_bits);  // exact
+  const bool cut = adder.rounding == Rounding::toward_zero;
+  if (accumulate == DType::f16) {
+    const double result = cut ? round_to(format_of(DType::f16), x, Rounding::toward_zero) : round_to_f16(x);
+    return flush && std::fabs(result) < 0x1p-14 ? std::copysign(0.0, result) : result;
+  }
+  const double result = cut ? truncate_to_f32(x) : static_cast<float>(x);
+  return flush && std::fabs(result) < 0x1p-126 ? std::copysign(0.0, result) : result;
+}
+
+double AdderArithmetic::added(double x, double y) const {
+  // An exact sum of two fp32 numbers rounded by way of fp64 is rounded once.
+  if (accumulate == DType::f16) return flush ? round_to_f16<true>(x + y) : round_to_f16(x + y);
+  const double sum = static_cast<float>(x + y);
+  return flush && std::fabs(sum) < 0x1p-126 ? std::copysign(0.0, sum) : sum;
+}
+
 void patch_special_values(const MatrixView<double>& a, const MatrixView<double>& b, double* c) {
   const std::vector<char> special_a = rows_with_special_values(a);
   const std::vector<char> special_b = rows_with_special_values(transposed(b));
@@ -192,8 +207,9 @@ void patch_special_values(const MatrixView<double>& a, const MatrixView<double>&
   }
 }
 
-double multi_term_sum(std::span<const double> a, std::span<const double> b, std::span<const double> sums,
-                      int min_exponent, int fraction_bits, bool flush) {
+double multi_term_sum(const AdderArithmetic& how, std::span<const double> a, std::span<const double> b,
+                      std::span<const double> sums) {
+  const int min_exponent = how.multiply.min_exponent, fraction_bits = how.adder.fraction_bits;
   double ieee = 0;  // says which of NaN, Inf and -Inf it is, if any
   int emax = lowest_exponent;
   for (std::size_t i = 0; i < a.size(); ++i) {
@@ -202,7 +218,7 @@ double multi_term_sum(std::span<const double> a, std::span<const double> b, std:
   }
   for (const double sum : sums) {
     ieee += sum;
-    emax = std::max(emax, exponent_of(sum));
+    emax = std::max(emax, how.exponent_of_sum(sum));
   }
   if (!std::isfinite(ieee)) return ieee;
   double aligned = 0;
@@ -214,12 +230,14 @@ double multi_term_sum(std::span<const double> a, std::span<const double> b, std:
                           power_of_two(shift));
   }
   for (const double sum : sums) aligned += std::trunc(sum * power_of_two(fraction_bits - emax));
-  return finish(aligned, emax, fraction_bits, flush);
+  return how.rounded(aligned, emax);
 }
 
-bool multi_term_lanes(const AdderLanes& lanes, const MultiTermAdder& adder, const SummationPlan& plan,
-                      const FloatFormat& multiply, bool flush, const MatrixView<double>& a,
-                      const MatrixView<double>& b, double* c) {
+bool multi_term_lanes(const AdderLanes& lanes, const AdderArithmetic& how, const SummationPlan& plan,
+                      const MatrixView<double>& a, const MatrixView<double>& b, double* c) {
+  if (!how.suits_lanes()) return false;
+  const MultiTermAdder& adder = how.adder;
+  const FloatFormat& multiply = how.multiply;
   AdderSteps steps{adder.terms, adder.fraction_bits, 0};
   if (!adder_lanes_fit(steps, multiply.precision, 0, 0, a.cols)) return false;
   const LaneOperand left = pack_lanes(a, plan.permutation, 1, multiply.min_exponent);
@@ -236,7 +254,7 @@ bool multi_term_lanes(const AdderLanes& lanes, const MultiTermAdder& adder, cons
       const std::int64_t row = chunk * row_chunk, first = panel * lanes.columns;
       const std::int64_t rows = std::min(row_chunk, a.rows - row);
       std::vector<double> total(static_cast<std::size_t>(rows * lanes.columns));
-      compute_lanes(lanes, steps, plan, flush, left, right, row, rows, panel, total.data());
+      compute_lanes(lanes, steps, how, plan, left, right, row, rows, panel, total.data());
       const std::int64_t width = std::min<std::int64_t>(lanes.columns, b.cols - first);
       for (std::int64_t r = 0; r < rows; ++r)
         std::copy_n(total.data() + r * lanes.columns, width, c + (row + r) * b.cols + first);
@@ -246,14 +264,15 @@ bool multi_term_lanes(const AdderLanes& lanes, const MultiTermAdder& adder, cons
   return true;
 }
 
-void multi_term_matmul(const MultiTermAdder& adder, const SummationPlan& plan, const FloatFormat& multiply,
-                       bool flush, const MatrixView<double>& a, const MatrixView<double>& b, double* c) {
-  if (multi_term_lanes(adder_lanes(), adder, plan, multiply, flush, a, b, c)) return;
-  multi_term_reference(adder, plan, multiply, flush, a, b, c);
+void multi_term_matmul(const AdderArithmetic& how, const SummationPlan& plan, const MatrixView<double>& a,
+                       const MatrixView<double>& b, double* c) {
+  if (multi_term_lanes(adder_lanes(), how, plan, a, b, c)) return;
+  multi_term_reference(how, plan, a, b, c);
 }
 
-void multi_term_reference(const MultiTermAdder& adder, const SummationPlan& plan, const FloatFormat& multiply,
-                          bool flush, const MatrixView<double>& a, const MatrixView<double>& b, double* c) {
+void multi_term_reference(const AdderArithmetic& how, const SummationPlan& plan, const MatrixView<double>& a,
+                          const MatrixView<double>& b, double* c) {
+  const FloatFormat& multiply = how.multiply;
   const auto significand = [&](double x) { return split(x, multiply.min_exponent).significand; };
   const auto exponent = [&](double x) { return split(x, multiply.min_exponent).exponent; };
   const MatrixView<double> bt = transposed(b);
@@ -261,7 +280,7 @@ void multi_term_reference(const MultiTermAdder& adder, const SummationPlan& plan
                           pack_rows<std::int32_t, 1>(a, plan.permutation, exponent),
                           pack_rows<float, columns>(bt, plan.permutation, significand),
                           pack_rows<std::int32_t, columns>(bt, plan.permutation, exponent)};
-  const bool integer = fits_integers(adder, multiply.precision);
+  const bool integer = fits_integers(how.adder, multiply.precision);
   const std::int64_t chunks = (a.rows + row_chunk - 1) / row_chunk;
   const std::int64_t panels = operands.b_significand.panels();
 #pragma omp parallel for collapse(2) schedule(dynamic) if (worth_threads(a.rows, b.cols, a.cols))
@@ -271,7 +290,7 @@ void multi_term_reference(const MultiTermAdder& adder, const SummationPlan& plan
       const std::int64_t rows = std::min(row_chunk, a.rows - row);
       std::array<double, row_chunk * columns> total{};
       const auto compute = integer ? compute_tile<true> : compute_tile<false>;
-      compute(adder, plan, flush, operands, row, rows, panel, total.data());
+      compute(how, plan, operands, row, rows, panel, total.data());
       const std::int64_t width = std::min<std::int64_t>(columns, b.cols - panel * columns);
       for (std::int64_t r = 0; r < rows; ++r) {
         std::copy_n(total.data() + r * columns, width, c + (row + r) * b.cols + panel * columns);

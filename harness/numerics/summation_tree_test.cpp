@@ -180,6 +180,11 @@ TEST(SummationTree, ReplaysTheBitsOfKnownOrders) {
   }
   trials.push_back({adder(Kind::sequential, 0, 16), DType::f16, DType::f32});
   trials.push_back({adder(Kind::split_k, 4, 8), DType::bf16, DType::f32});
+  for (const Rounding rounding : {Rounding::nearest_even, Rounding::toward_zero}) {
+    Accumulation narrow = adder(Kind::split_k, 3, 16);
+    narrow.adder.rounding = rounding;
+    trials.push_back({narrow, DType::f16, DType::f16});
+  }
   const std::int64_t k = 100;
   for (const Trial& trial : trials) {
     // Parts of one term each are rounded products that are added; a tree cannot tell (0 1) from a chain.
@@ -232,14 +237,12 @@ TEST(SummationTree, AProductMoreThanTheAdderTakesCameAsTheSum) {
         left.push_back(at(a.v, r * k + i));
         right.push_back(at(b.v, i * cols + c));
       }
-      const int lowest = format_of(DType::f16).min_exponent;
-      const double first =
-          multi_term_sum(std::span(left).first(1), std::span(right).first(1), {}, lowest, 25, false);
+      const AdderArithmetic how{{16, 25}, format_of(DType::f16)};
+      const double first = multi_term_sum(how, std::span(left).first(1), std::span(right).first(1), {});
       const std::vector<double> sums{first};
-      EXPECT_EQ(
-          at(in_two_steps.v, r * cols + c),
-          multi_term_sum(std::span(left).subspan(1), std::span(right).subspan(1), sums, lowest, 25, false));
-      EXPECT_EQ(at(at_once.v, r * cols + c), multi_term_sum(left, right, {}, lowest, 25, false));
+      EXPECT_EQ(at(in_two_steps.v, r * cols + c),
+                multi_term_sum(how, std::span(left).subspan(1), std::span(right).subspan(1), sums));
+      EXPECT_EQ(at(at_once.v, r * cols + c), multi_term_sum(how, left, right, {}));
     }
 }
 

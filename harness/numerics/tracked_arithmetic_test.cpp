@@ -27,7 +27,8 @@ Spread measure(const ArithmeticModel& actual, const ArithmeticModel& claimed, Fi
   double sum = 0;
   std::int64_t n = 0;
   for (int seed = 1; seed <= seeds; ++seed) {
-    const Factors f = make_factors(actual.precision.input, fill, static_cast<std::uint64_t>(seed), 24, 32, k);
+    const Factors f = make_factors(actual.precision.input, fill, static_cast<std::uint64_t>(seed), 24, 32, k,
+                                   DType::f32, actual.precision.accumulate);
     const Value got = emulate(actual, f.a, f.b);
     const Value want = track(claimed, f.a, f.b);
     for (std::size_t i = 0; i < got.v.size(); ++i) {
@@ -108,6 +109,49 @@ TEST(Tracked, MultiTermAdderStaysInItsBounds) {
       }
     }
   }
+}
+
+ArithmeticModel fp16_adder(MultiTermAdder adder, const SummationOrder& order = {}) {
+  ArithmeticModel model = model_of(DType::f16, DType::f16, order, MultiplyAdd::multi_term);
+  model.accumulation->adder = adder;
+  return model;
+}
+
+TEST(Tracked, Fp16AccumulatorsStayInTheirBounds) {
+  std::vector<ArithmeticModel> models;
+  for (const MultiplyAdd how : {MultiplyAdd::fused, MultiplyAdd::separate})
+    for (const SummationOrder& order : {SummationOrder{}, SummationOrder{Kind::blocked, 8, 0}})
+      models.push_back(model_of(DType::f16, DType::f16, order, how));
+  for (const SummationOrder& order :
+       {SummationOrder{}, SummationOrder{Kind::split_k, 4, 0}, SummationOrder{Kind::blocked, 64, 0}}) {
+    models.push_back(fp16_adder({16, 25, Rounding::nearest_even}, order));
+    models.push_back(fp16_adder({4, 23, Rounding::nearest_even}, order));
+    models.push_back(fp16_adder({8, 24, Rounding::toward_zero}, order));
+  }
+  for (const ArithmeticModel& model : models) {
+    ArithmeticModel unknown = model;
+    unknown.accumulation.reset();
+    unknown.may_truncate = model.accumulation->multiply_add == MultiplyAdd::multi_term &&
+                           model.accumulation->adder.rounding == Rounding::toward_zero;
+    for (const Fill fill : {Fill::normal, Fill::positive, Fill::cancelling, Fill::wide, Fill::integer,
+                            Fill::selector, Fill::subnormal, Fill::overflow}) {
+      for (const std::int64_t k : {1, 17, 100, 512}) {
+        const Spread own = measure(model, model, fill, k, 1);
+        EXPECT_LE(own.worst_hard, 1) << to_string(model) << name_of(fill) << k;
+        EXPECT_LE(own.worst_expected, 1) << to_string(model) << name_of(fill) << k;
+        const Spread other = measure(model, unknown, fill, k, 1);
+        EXPECT_LE(other.worst_hard, 1) << to_string(model) << name_of(fill) << k;
+        EXPECT_LE(other.worst_expected, 1.4) << to_string(model) << name_of(fill) << k;
+      }
+    }
+  }
+  // One rounding for each step of the adder, not for each term: the spread says so.
+  const auto spread = [](const ArithmeticModel& actual, const ArithmeticModel& claimed) {
+    return measure(actual, claimed, Fill::normal, 512);
+  };
+  const ArithmeticModel sixteen = fp16_adder({16, 25, Rounding::nearest_even});
+  EXPECT_NEAR(spread(sixteen, sixteen).rms, 1, 0.15);
+  EXPECT_GT(spread(model_of(DType::f16, DType::f16, {}), sixteen).rms, 2.5);
 }
 
 /// Rows of scalar products have a way of their own; their bounds are those of a product of matrices.

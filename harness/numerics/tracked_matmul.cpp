@@ -236,7 +236,7 @@ Problem problem_of(const AccumulationError& error, std::int64_t terms, const Ter
 void add_small_inputs(const AccumulationError& error, const MatrixView<double>& a,
                       const MatrixView<double>& b, Value& c, std::int64_t at) {
   if (error.unnormalised_below > 0) {
-    add_unnormalised_inputs(a, b, error.unnormalised_below, error.hard_relative, c.v.data() + at,
+    add_unnormalised_inputs(a, b, error.unnormalised_below, error.alignment_relative, c.v.data() + at,
                             c.hard.data() + at, c.systematic.data() + at);
   }
   if (error.flush_inputs_below > 0) {

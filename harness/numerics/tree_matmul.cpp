@@ -150,10 +150,7 @@ struct Narrow {  // as in emulated_matmul.cpp: fp64 holds what is rounded once
 struct Operands {
   const Program& program;
   MatrixView<double> a, b;
-  bool flush = false;
-  int fraction_bits = 0;
-  int min_exponent = 0;
-  int multiply_precision = 24;
+  AdderArithmetic adder;  ///< `flush` and the formats are those of every addition
 };
 
 void adder_step(const Operands& in, const Step& step, const double* row, const double* panel,
@@ -168,7 +165,7 @@ void adder_step(const Operands& in, const Step& step, const double* row, const d
       right[t] = panel[term * columns + static_cast<std::int64_t>(c)];
     }
     for (std::size_t s = 0; s < sums.size(); ++s) sums[s] = stack[stack.size() - sums.size() + s][c];
-    result[c] = multi_term_sum(left, right, sums, in.min_exponent, in.fraction_bits, in.flush);
+    result[c] = multi_term_sum(in.adder, left, right, sums);
   }
   stack.resize(stack.size() - sums.size());
   stack.push_back(result);
@@ -181,7 +178,7 @@ void run(const Operands& in, double* out) {
   const auto rows = pack_rows<double, 1>(in.a, {}, same);
 #pragma omp parallel if (worth_threads(in.a.rows, in.b.cols, in.a.cols))
   {
-    const FlushScope scope(in.flush);
+    const FlushScope scope(in.adder.flush);
     std::vector<Lane> stack;
     stack.reserve(static_cast<std::size_t>(in.program.depth) + 1);
 #pragma omp for collapse(2) schedule(dynamic, 4)
@@ -225,7 +222,7 @@ void run(const Operands& in, double* out) {
 
 /// What the lanes must hold: the largest additions of the program.
 AdderSteps largest_steps(const Operands& in) {
-  AdderSteps steps{1, in.fraction_bits, 0};
+  AdderSteps steps{1, in.adder.adder.fraction_bits, 0};
   for (const Step& step : in.program.steps)
     if (step.kind == Step::Kind::adder) steps.terms = std::max({steps.terms, step.terms, step.sums});
   return steps;
@@ -259,17 +256,18 @@ void run_lanes_row(const AdderLanes& lanes, const AdderSteps& steps, const Opera
 /// A tree of multi-term additions over lanes; false where they do not hold these numbers.
 bool run_lanes(const Operands& in, double* out) {
   AdderSteps steps = largest_steps(in);
-  if (!adder_lanes_fit(steps, in.multiply_precision, 0, 0, in.a.cols)) return false;
+  const FloatFormat& multiply = in.adder.multiply;
+  if (!in.adder.suits_lanes() || !adder_lanes_fit(steps, multiply.precision, 0, 0, in.a.cols)) return false;
   const AdderLanes& lanes = adder_lanes();
-  const LaneOperand left = pack_lanes(in.a, {}, 1, in.min_exponent);
-  const LaneOperand right = pack_lanes(transposed(in.b), {}, lanes.columns, in.min_exponent);
+  const LaneOperand left = pack_lanes(in.a, {}, 1, multiply.min_exponent);
+  const LaneOperand right = pack_lanes(transposed(in.b), {}, lanes.columns, multiply.min_exponent);
   const int smallest = left.smallest + right.smallest;
-  if (!adder_lanes_fit(steps, in.multiply_precision, smallest, left.largest + right.largest, in.a.cols))
+  if (!adder_lanes_fit(steps, multiply.precision, smallest, left.largest + right.largest, in.a.cols))
     return false;
-  steps.floor_exponent = smallest - in.fraction_bits;
+  steps.floor_exponent = smallest - steps.fraction_bits;
 #pragma omp parallel if (worth_threads(in.a.rows, in.b.cols, in.a.cols))
   {
-    const FlushScope scope(in.flush);
+    const FlushScope scope(in.adder.flush);
     std::vector<float> stack(static_cast<std::size_t>((in.program.depth + 1) * lanes.columns), 0.0f);
 #pragma omp for collapse(2) schedule(dynamic, 4)
     for (std::int64_t p = 0; p < right.panels(); ++p) {
@@ -291,11 +289,11 @@ void run_format(DType accumulate, const Operands& in, double* out) {
     case DType::f64:
       return run<Native<double, Fused>>(in, out);
     case DType::f16:
-      return in.flush ? run<Narrow<round_to_f16<true>, Fused>>(in, out)
-                      : run<Narrow<round_to_f16<false>, Fused>>(in, out);
+      return in.adder.flush ? run<Narrow<round_to_f16<true>, Fused>>(in, out)
+                            : run<Narrow<round_to_f16<false>, Fused>>(in, out);
     case DType::bf16:
-      return in.flush ? run<Narrow<round_to_bf16<true>, Fused>>(in, out)
-                      : run<Narrow<round_to_bf16<false>, Fused>>(in, out);
+      return in.adder.flush ? run<Narrow<round_to_bf16<true>, Fused>>(in, out)
+                            : run<Narrow<round_to_bf16<false>, Fused>>(in, out);
     case DType::f32:
     case DType::i32:
       return run<Native<float, Fused>>(in, out);  // i32: refused by check_emulation
@@ -309,14 +307,8 @@ void tree_matmul(const ArithmeticModel& model, const MatrixView<double>& a, cons
   const Accumulation& how = *model.accumulation;
   const bool multi_term = how.multiply_add == MultiplyAdd::multi_term;
   const Program program(*how.order.tree, multi_term ? how.adder.terms : 0);
-  const Operands operands{program,
-                          a,
-                          b,
-                          model.denormals == Denormals::flush,
-                          how.adder.fraction_bits,
-                          model.precision.multiply.min_exponent,
-                          model.precision.multiply.precision};
-  if (multi_term && model.precision.accumulate == DType::f32 && by_lanes && run_lanes(operands, c)) return;
+  const Operands operands{program, a, b, AdderArithmetic::of(model)};
+  if (multi_term && by_lanes && run_lanes(operands, c)) return;
   if (how.multiply_add == MultiplyAdd::fused)
     run_format<true>(model.precision.accumulate, operands, c);
   else

@@ -68,6 +68,14 @@ void compare_with_declared(const Implementation& implementation, ReductionFindin
   }
 }
 
+/// The store in which a result is replayed: the one that shows most of the accumulator, which of an fp16
+/// accumulator is fp16 itself. There a library that adds up in fp32 all the same can be told as well.
+DType replayed_store(const Implementation& implementation) {
+  const auto& stores = implementation.stores;
+  const bool narrow = implementation.accumulate == DType::f16 && std::ranges::count(stores, DType::f16) > 0;
+  return narrow ? DType::f16 : widest_store(implementation);
+}
+
 /// The call on normal data: the device's result, and its inputs on the host.
 Result<TreeReplay> replay_tree(const OpTable& ops, Device& device, const Implementation& implementation,
                                const ProbeSize& size, const SummationTree& tree, std::uint64_t seed) {
@@ -80,7 +88,7 @@ Result<TreeReplay> replay_tree(const OpTable& ops, Device& device, const Impleme
   }
   const Op* op = ops.find(implementation.op);
   if (op == nullptr) return fail(ErrorKind::internal, fmt::format("no op is called {}", implementation.op));
-  const DType store = widest_store(implementation);
+  const DType store = replayed_store(implementation);
   const bool linear = implementation.op == "linear";
   // The shape that was asked: another one may be another kernel's.
   const Shape right = linear ? Shape{size.cols, size.terms} : Shape{size.terms, size.cols};
@@ -197,7 +205,7 @@ std::vector<ArithmeticModel> models_of_tree(const Implementation& implementation
     model.denormals = denormals;
     model.multiply_rounding = conversion;
     model.may_truncate = false;
-    model.precision.store = widest_store(implementation);
+    model.precision.store = replayed_store(implementation);
     const bool there = std::ranges::any_of(bases, [&](const ArithmeticModel& b) {
       return b.denormals == denormals && b.precision == model.precision &&
              b.multiply_rounding == conversion && b.contract_epilogue == model.contract_epilogue;
@@ -209,6 +217,11 @@ std::vector<ArithmeticModel> models_of_tree(const Implementation& implementation
   // shows as a sum of two at a time.
   const auto add_bases = [&](ArithmeticModel model, Denormals denormals) {
     add_base(model, denormals, model.multiply_rounding);
+    if (model.precision.accumulate == DType::f16) {
+      ArithmeticModel wide = model;
+      wide.precision.accumulate = DType::f32;
+      add_base(wide, denormals, model.multiply_rounding);
+    }
     const FloatFormat whole = format_of(model.precision.input);
     if (model.precision.multiply == whole) return;
     for (const Rounding conversion : {Rounding::nearest_even, Rounding::toward_zero})
@@ -227,6 +240,12 @@ std::vector<ArithmeticModel> models_of_tree(const Implementation& implementation
   for (const Accumulation& accumulation : accumulations) {
     for (ArithmeticModel model : bases) {
       model.accumulation = accumulation;
+      if (accumulation.multiply_add == MultiplyAdd::multi_term && model.precision.accumulate == DType::f16) {
+        // To nearest, as published of tensor cores, or cut as their fp32 sums are.
+        model.accumulation->adder.rounding = Rounding::nearest_even;
+        models.push_back(model);
+        model.accumulation->adder.rounding = Rounding::toward_zero;
+      }
       models.push_back(std::move(model));
     }
   }

@@ -131,6 +131,37 @@ TEST_F(Probe, ModelsOfATreeTryFusedAndSeparateAndEveryFraction) {
   for (const ArithmeticModel& m : models_of_tree(core, *fused)) EXPECT_EQ(m.accumulation->adder.terms, 16);
 }
 
+TEST_F(Probe, SumsRoundedToFp16AreReplayedHoweverTheyAreRounded) {
+  for (const Rounding rounding : {Rounding::nearest_even, Rounding::toward_zero}) {
+    HostPath path{find(cpu, "gemm", "tensor_core_f16_f16"), nullptr};
+    ArithmeticModel real = path.implementation.contract;
+    real.accumulation = Accumulation{{Kind::blocked, 16, 0}, MultiplyAdd::multi_term, {8, 24, rounding}};
+    path.kernel = emulated_kernel(ops, real);
+    path.implementation.knowledge = OrderKnowledge::candidates;
+    const auto device = make_host_device({"cpu:9", "cpu", "fp16 sums", "", "", {}}, {path});
+    const ProbeRecord record = probe(*device, "gemm", "tensor_core_f16_f16", 64);
+    ASSERT_TRUE(record.replay.result) << record.replay.note;
+    EXPECT_TRUE(record.replay.result->all_equal()) << record.replay.result->model;
+    EXPECT_EQ(record.replay.result->model.find("to nearest") != std::string::npos,
+              rounding == Rounding::nearest_even)
+        << record.replay.result->model;
+    EXPECT_EQ(record.reductions.front().agrees, false);
+  }
+}
+
+TEST_F(Probe, ALibraryThatAddsFp16InFp32IsFoundOut) {
+  HostPath path{find(cpu, "gemm", "tensor_core_f16_f16"), nullptr};
+  ArithmeticModel real = path.implementation.contract;
+  real.precision.accumulate = DType::f32;
+  real.accumulation->adder.rounding = Rounding::toward_zero;
+  path.kernel = emulated_kernel(ops, real);
+  const auto device = make_host_device({"cpu:9", "cpu", "fp32 sums", "", "", {}}, {path});
+  const ProbeRecord record = probe(*device, "gemm", "tensor_core_f16_f16", 64);
+  ASSERT_TRUE(record.replay.result) << record.replay.note;
+  EXPECT_TRUE(record.replay.result->all_equal()) << record.replay.result->model;
+  EXPECT_TRUE(record.replay.result->model.starts_with("f16 -> f32 -> f16")) << record.replay.result->model;
+}
+
 TEST_F(Probe, ALibraryThatLeavesTheTensorCoresOutIsFoundOut) {
   HostPath path{find(cpu, "gemm", "sequential_f32"), nullptr};
   path.kernel = emulated_kernel(ops, path.implementation.contract);

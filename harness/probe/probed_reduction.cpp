@@ -11,10 +11,12 @@ namespace parity {
 std::vector<MaskScale> mask_scales(DType input, DType accumulate) {
   const FloatFormat in = format_of(input), sum = format_of(accumulate);
   // A sum of `window` units must be exact in the accumulator, and below half a grid step of an adder that
-  // keeps a bit more than the accumulator beside a mask.
+  // keeps a bit more than the accumulator beside a mask; a tensor core's keeps as much for fp16 sums as for
+  // fp32 ones.
   const int exact = std::min(sum.precision - 1, 20);
+  const int kept = std::max(sum.precision, 24) + 2;
   const auto fits = [&](int mask, int unit) {
-    return std::int64_t{1} << std::clamp(mask - unit - (sum.precision + 2), 0, exact);
+    return std::int64_t{1} << std::clamp(mask - unit - kept, 0, exact);
   };
   std::vector<MaskScale> scales;
   const auto add = [&](int mask, int unit) {

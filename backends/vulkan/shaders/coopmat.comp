@@ -1,8 +1,8 @@
 #version 450
-// Cooperative matrices with 16-bit factors and an fp32 accumulator. SY x SX subgroups each compute TM x TN
+// Cooperative matrices with 16-bit factors and an fp32 accumulator, or an fp16 one (ACCUMULATE_F16). SY x SX subgroups each compute TM x TN
 // matrices of CM_M x CM_N; tiles of A and B go through shared memory, so a fragment of B serves TM products and a
-// tile serves all subgroups. The accumulator is stored to an fp32 scratch in shared memory; scaling, bias and
-// activation happen there in fp32, and the conversion comes last.
+// tile serves all subgroups. The accumulator is stored to a scratch in shared memory; scaling, bias and activation
+// happen there in fp32, and the conversion comes last.
 // The factors' 16-bit words are never computed with outside the cooperative matrices: the format is that of the
 // matrix type alone. At load the module is turned into its bfloat16 twin by giving that one type its encoding.
 #extension GL_GOOGLE_include_directive : require
@@ -49,7 +49,18 @@ const uint A_VECTORS = BM * BK / 8;
 const uint B_VECTORS = BN * BK / 8;
 shared uvec4 a_tile[(BM * BK / A_FAST) * A_ROW];
 shared uvec4 b_tile[(BN * BK / B_FAST) * B_ROW];
+#ifdef ACCUMULATE_F16
+// Two sums a word: widened in integers, which no denormal mode of the device can touch.
+#define SUM float16_t
+const uint SUMS_A_WORD = 2;
+shared uint scratch[SX * SY * CM_M * CM_N / 2];
+float scratch_sum(uint index) { return f16_bits_to_f32(scratch[index / 2] >> (index % 2 * 16) & 0xffffu); }
+#else
+#define SUM float
+const uint SUMS_A_WORD = 1;
 shared float scratch[SX * SY * CM_M * CM_N];
+float scratch_sum(uint index) { return scratch[index]; }
+#endif
 
 const uint A_FETCHES = (A_VECTORS + THREADS - 1) / THREADS;
 const uint B_FETCHES = (B_VECTORS + THREADS - 1) / THREADS;
@@ -108,7 +119,7 @@ void store_tiles() {
   }
 }
 
-coopmat<float, gl_ScopeSubgroup, CM_M, CM_N, gl_MatrixUseAccumulator> sums[TM * TN];
+coopmat<SUM, gl_ScopeSubgroup, CM_M, CM_N, gl_MatrixUseAccumulator> sums[TM * TN];
 
 // Offsets and strides of coopMatLoad count vectors of eight elements.
 void multiply(uint step, uint sy, uint sx) {
@@ -136,7 +147,7 @@ void main() {
   const uint b_base = GUARD_BYTES / 2 + batch_index() * push.b_batch;
   const uint sx = gl_SubgroupID % SX, sy = gl_SubgroupID / SX;
   for (uint i = 0; i < TM * TN; ++i)
-    sums[i] = coopmat<float, gl_ScopeSubgroup, CM_M, CM_N, gl_MatrixUseAccumulator>(0.0);
+    sums[i] = coopmat<SUM, gl_ScopeSubgroup, CM_M, CM_N, gl_MatrixUseAccumulator>(SUM(0.0));
 
   fetch_tiles(a_base, b_base, 0);
   for (uint k0 = 0; k0 < push.k; k0 += BK) {
@@ -150,12 +161,13 @@ void main() {
   const uint own = gl_SubgroupID * CM_M * CM_N;
   for (uint i = 0; i < TM; ++i) {
     for (uint j = 0; j < TN; ++j) {
-      coopMatStore(sums[i * TN + j], scratch, own, CM_N, gl_CooperativeMatrixLayoutRowMajor);
+      coopMatStore(sums[i * TN + j], scratch, own / SUMS_A_WORD, CM_N / SUMS_A_WORD,
+                   gl_CooperativeMatrixLayoutRowMajor);
       barrier();
       const uint row0 = gl_WorkGroupID.y * BM + (sy * TM + i) * CM_M;
       const uint col0 = gl_WorkGroupID.x * BN + (sx * TN + j) * CM_N;
       for (uint e = gl_SubgroupInvocationID; e < CM_M * CM_N; e += SUBGROUP)
-        finish(row0 + e / CM_N, col0 + e % CM_N, scratch[own + e]);
+        finish(row0 + e / CM_N, col0 + e % CM_N, scratch_sum(own + e));
       barrier();
     }
   }
