@@ -29,7 +29,7 @@ Support support_of(const DeviceTraits& traits, std::string_view path, std::strin
 
 TEST(Paths, AllAreLegalOnHopper) {
   const auto paths = make_paths(device(9, 0));
-  EXPECT_EQ(std::ranges::count_if(paths, [](const Path& p) { return p.implementation.op == "gemm"; }), 7);
+  EXPECT_EQ(std::ranges::count_if(paths, [](const Path& p) { return p.implementation.op == "gemm"; }), 9);
   for (const Path& path : paths) {
     EXPECT_TRUE(path.support.legal()) << path.implementation.path << ": " << path.support.reason;
     EXPECT_TRUE(path.fits && path.make) << path.implementation.op;
