@@ -105,7 +105,9 @@ Path vendor_path(const DeviceTraits& traits, const GemmOp& op, const VendorPath&
   const bool narrow = vendor.accumulate == DType::f16;
   i.accumulate = vendor.accumulate;
   i.contract = narrow ? f16_contract() : vendor_contract(vendor.input, vendor.multiply, vendor.tensor_core);
-  const TensorCore core = narrow ? tensor_core_f16(traits) : tensor_core_of(traits, vendor.input);
+  TensorCore core = narrow ? tensor_core_f16(traits) : tensor_core_of(traits, vendor.input);
+  // Rows that are not aligned go to kernels with half an instruction (seen on an H200).
+  if (narrow && traits.major == 9) core.adders.push_back({8, 25, Rounding::nearest_even});
   // Alpha and beta in the library, with or without contraction; of an fp16 product they are our own
   // epilogue's.
   i.replays = vendor_candidates(i.contract, vendor.tensor_core ? core.adders : std::vector<MultiTermAdder>{},

@@ -104,12 +104,18 @@ std::string ScenarioRunner::what_is_wrong(const Scenario& scenario, const Bisect
 std::string ScenarioRunner::element_is_wrong(const Scenario& scenario, const BisectTarget& faulty,
                                              const BisectOptions& options, const Producer& producer) {
   const BisectTarget healthy{context_.ops, context_.stages, device_, faulty.c, faulty.path};
-  const auto parting = part(faulty, healthy, options, producer.step, producer.tensor);
+  auto parting = part(faulty, healthy, options, producer.step, producer.tensor);
+  const auto element = static_cast<std::size_t>(producer.examined.element);
+  const auto parts_there = [&] {
+    return parting && parting->parts && element < parting->there.size() && parting->there[element];
+  };
+  // A race is lost in some runs only: the run that is compared is another one than the run that was blamed.
+  constexpr int most_tries = 16;
+  for (int i = 1; i < most_tries && parting && !parts_there(); ++i)
+    parting = part(faulty, healthy, options, producer.step, producer.tensor);
   if (!parting) return "no healthy run to compare with: " + parting.error().message;
   if (!parting->parts) return "a healthy run has the same bits";
-  const auto element = static_cast<std::size_t>(producer.examined.element);
-  if (element >= parting->there.size() || !parting->there[element])
-    return "a healthy run has the same bits in this element";
+  if (!parts_there()) return "a healthy run has the same bits in this element";
   // An earlier call may have changed within its contract; an op that the list names was compared above.
   const bool earlier =
       parting->step < producer.step || (parting->step == producer.step && parting->call < producer.call);
