@@ -61,6 +61,9 @@ Result<std::unique_ptr<Backend>> load_module(const fs::path& file, const Backend
                 fmt::format("{} was built as '{}' and this program needs '{}'; build both together",
                             file.string(), abi(), backend_abi));
   std::unique_ptr<Backend> backend(create(&options));
+  if (!backend && !options.fault.empty())
+    return fail(ErrorKind::unsupported,
+                fmt::format("{} has no kernel with the fault '{}'", file.filename().string(), options.fault));
   if (!backend) return fail(ErrorKind::unsupported, fmt::format("{} gave no backend", file.string()));
   return backend;
 }

@@ -1,5 +1,7 @@
 // Faults of the recurrent rungs (2 to 5), each on the case that shows it.
 #include <cmath>
+#include <map>
+#include <memory>
 
 #include "backends/cpu/faults/fault_kernels.hpp"
 #include "harness/numerics/value_access.hpp"
@@ -47,20 +49,22 @@ struct GatesKernel {
 /// A sequence's kernel keeps the state on the device and starts each sequence from what is there: h0 when it
 /// is new, afterwards what the sequence before left.
 HostKernel uncleared_state(const OpTable& ops, const ArithmeticModel& model) {
-  return [kept = std::make_shared<std::optional<Tensor>>(), healthy = emulated_kernel(ops, model)](
+  // By shape: a buffer of its own for each, as a device has.
+  return [kept = std::make_shared<std::map<Shape, Tensor>>(), healthy = emulated_kernel(ops, model)](
              const OpCall& call, const Program& program, HostMemory& memory) -> Result<void> {
     const bool is_sequence = std::ranges::count(program.calls, call.op, &OpCall::op) > 1;
     if (!is_sequence) return healthy(call, program, memory);
     const TensorId h = call.inputs[2];
     const Tensor given = *memory.tensor(h);
-    const bool starts = program.spec(h).role == TensorSpec::Role::input && *kept;
-    if (starts && (*kept)->shape() == given.shape()) {
+    const auto left = kept->find(given.shape());
+    const bool starts = program.spec(h).role == TensorSpec::Role::input && left != kept->end();
+    if (starts) {
       Tensor stale = given;
-      for (Index i = 0; i < stale.elements(); ++i) stale.set_bits(i, (*kept)->bits(i));
+      for (Index i = 0; i < stale.elements(); ++i) stale.set_bits(i, left->second.bits(i));
       if (auto ok = memory.assign(h, stale); !ok) return ok;
     }
     if (auto ok = healthy(call, program, memory); !ok) return ok;
-    *kept = *memory.tensor(call.outputs[0]);
+    kept->insert_or_assign(given.shape(), *memory.tensor(call.outputs[0]));
     return starts ? memory.assign(h, given) : Result<void>{};
   };
 }
