@@ -48,6 +48,11 @@ std::string line_of(const T& value) {
   return dump_json(fields) + "\n";
 }
 
+/// Whether two runs of a case left the same bits in every result.
+bool same_bits(const BaselineCase& a, const BaselineCase& b) {
+  return std::ranges::equal(a.outputs, b.outputs, {}, &BaselineOutput::bits, &BaselineOutput::bits);
+}
+
 }  // namespace
 
 ResultKey result_key(const BaselineOutput& o) {
@@ -85,10 +90,12 @@ Result<Baseline> make_baseline(std::span<const Record> records) {
           device.name, device.backend, record.device.name, record.device.backend));
     BaselineCase c = baseline_case(record);
     const auto place = std::ranges::lower_bound(baseline.cases, key_of(c), {}, key_of);
-    if (place != baseline.cases.end() && key_of(*place) == key_of(c))
-      *place = std::move(c);
-    else
+    if (place == baseline.cases.end() || key_of(*place) != key_of(c)) {
       baseline.cases.insert(place, std::move(c));
+      continue;
+    }
+    c.reproducible = c.reproducible && place->reproducible && same_bits(c, *place);
+    *place = std::move(c);
   }
   return baseline;
 }

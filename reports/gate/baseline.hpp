@@ -62,8 +62,8 @@ ResultKey result_key(const BaselineOutput& output);
 
 /// What a baseline keeps of a record.
 BaselineCase baseline_case(const Record& record);
-/// A baseline of records of one device; of several records of one case and path the last counts. Error: no
-/// record, or records of several devices.
+/// A baseline of records of one device. Of several records of one case and path the last counts, and its bits
+/// are reproducible only if all have them. Error: no record, or records of several devices.
 Result<Baseline> make_baseline(std::span<const Record> records);
 
 std::string to_text(const Baseline& baseline);
