@@ -31,7 +31,7 @@ struct BaselineCase {
   std::string case_text, path;
   Verdict verdict = Verdict::pass;
   std::string reason;         ///< of anything but a pass
-  bool reproducible = false;  ///< repeated runs had the same bits
+  bool reproducible = false;  ///< repeated runs had the same bits, in every case of the path
   std::string inputs;         ///< name:hash of every input; other inputs, other bits
   /// Least time on the device over the time of the fp64 reference that was evaluated in the same minute; 0:
   /// unknown.
@@ -62,8 +62,8 @@ ResultKey result_key(const BaselineOutput& output);
 
 /// What a baseline keeps of a record.
 BaselineCase baseline_case(const Record& record);
-/// A baseline of records of one device. Of several records of one case and path the last counts, and its bits
-/// are reproducible only if all have them. Error: no record, or records of several devices.
+/// A baseline of records of one device. Of several records of one case and path the last counts. A path that
+/// gave other bits in any case, from run to run or from record to record, is reproducible in none. Error: no record, or records of several devices.
 Result<Baseline> make_baseline(std::span<const Record> records);
 
 std::string to_text(const Baseline& baseline);
