@@ -63,7 +63,8 @@ ResultKey result_key(const BaselineOutput& output);
 /// What a baseline keeps of a record.
 BaselineCase baseline_case(const Record& record);
 /// A baseline of records of one device. Of several records of one case and path the last counts. A path that
-/// gave other bits in any case, from run to run or from record to record, is reproducible in none. Error: no record, or records of several devices.
+/// gave other bits in any case, from run to run or from record to record, is reproducible in none. Error: no
+/// record, or records of several devices.
 Result<Baseline> make_baseline(std::span<const Record> records);
 
 std::string to_text(const Baseline& baseline);
