@@ -1,6 +1,7 @@
 // training_step as a whole: its text, its program, the fall of the loss, and the derived backward pass.
 #include <set>
 
+#include "harness/base/fnv1a.hpp"
 #include "harness/ladder/stages/training_text.hpp"
 #include "harness/tensor/random.hpp"
 #include "references/training_step_testing.hpp"
@@ -43,13 +44,13 @@ double gradient_error(const Training& training, TensorId weight, TensorId gradie
 }
 
 TEST(TrainingStep, TextIsFrozenAscii) {
-  std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
   for (const char byte : training_text()) {
     ASSERT_TRUE(byte == '\n' || (byte >= ' ' && byte <= '~'));
-    hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3;
   }
   EXPECT_EQ(training_text().size(), 9040u);
-  EXPECT_EQ(hash, 0x805998788e586663u);
+  Fnv1a hash;
+  hash.add(training_text());
+  EXPECT_EQ(hash.value(), 0x805998788e586663u);
 }
 
 TEST(TrainingStep, EveryWeightIsStateWithAGradientAndIsCarried) {

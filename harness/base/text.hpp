@@ -1,7 +1,11 @@
 #pragma once
+#include <algorithm>
 #include <cctype>
+#include <charconv>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 namespace parity {
 
@@ -36,6 +40,32 @@ inline bool fits_pattern(std::string_view text, std::string_view pattern) {
     }
   }
   return pattern.find_first_not_of('*', p) == pattern.npos;
+}
+
+/// Without blanks at its ends.
+inline std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view blank = " \t\r";
+  const std::size_t first = text.find_first_not_of(blank);
+  if (first == text.npos) return {};
+  return text.substr(first, text.find_last_not_of(blank) - first + 1);
+}
+
+/// Takes the first word off, and the blanks behind it.
+inline std::string_view take_word(std::string_view& text) {
+  text = trimmed(text);
+  const std::size_t end = std::min(text.find_first_of(" \t\r"), text.size());
+  const std::string_view word = text.substr(0, end);
+  text = trimmed(text.substr(end));
+  return word;
+}
+
+/// The whole of a text as a number of type T, nan and inf too where it has them.
+template <class T>
+std::optional<T> parse_number(std::string_view text) {
+  T value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
 }
 
 }  // namespace parity

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
+#include "harness/base/fnv1a.hpp"
+
 namespace parity {
 namespace {
 
@@ -23,6 +27,33 @@ TEST(Text, WordsAreFoundWithoutRegardToCase) {
   EXPECT_TRUE(contains_word("NVIDIA H200", "h200"));
   EXPECT_FALSE(contains_word("NVIDIA H200", "h100"));
   EXPECT_TRUE(contains_word("", ""));
+}
+
+TEST(Text, WordsAndNumbersAreWhole) {
+  EXPECT_EQ(trimmed(" \ta b\r"), "a b");
+  EXPECT_EQ(trimmed(" \t"), "");
+  std::string_view text = "  one  two three ";
+  EXPECT_EQ(take_word(text), "one");
+  EXPECT_EQ(take_word(text), "two");
+  EXPECT_EQ(text, "three");
+  EXPECT_EQ(take_word(text), "three");
+  EXPECT_EQ(take_word(text), "");
+  EXPECT_EQ(parse_number<int>("12"), 12);
+  EXPECT_FALSE(parse_number<int>("12x"));
+  EXPECT_FALSE(parse_number<int>(""));
+  EXPECT_FALSE(parse_number<unsigned>("-1"));
+  EXPECT_TRUE(std::isnan(*parse_number<double>("nan")));
+}
+
+TEST(Fnv1a, IsThePublishedOne) {
+  Fnv1a hash;
+  EXPECT_EQ(hash.value(), 0xcbf29ce484222325u);
+  hash.add("foobar");
+  EXPECT_EQ(hash.value(), 0x85944171f73967e8u);
+  Fnv1a ab_c, a_bc;
+  ab_c.add_field("ab"), ab_c.add_field("c");
+  a_bc.add_field("a"), a_bc.add_field("bc");
+  EXPECT_NE(ab_c.value(), a_bc.value());
 }
 
 }  // namespace

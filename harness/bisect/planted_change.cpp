@@ -4,11 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cstdlib>
 #include <functional>
 
 #include "harness/base/nearest.hpp"
+#include "harness/base/text.hpp"
 
 namespace parity {
 namespace {
@@ -16,27 +15,14 @@ namespace {
 constexpr std::string_view change_form =
     "TENSOR[I, J] times NUMBER [at|from step N], TENSOR unwritten, or TENSOR reads A in place of B";
 
-std::string_view without_blanks(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(" \t");
-  if (first == text.npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
-
-std::optional<std::int64_t> whole_number(std::string_view text) {
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || end != text.data() + text.size() || number < 0) return std::nullopt;
-  return number;
-}
-
 /// What stands before `word` (a word of its own) and behind it.
 bool split_at(std::string_view text, std::string_view word, std::string_view& before,
               std::string_view& behind) {
   const std::string sought = fmt::format(" {} ", word);
   const std::size_t at = text.find(sought);
   if (at == text.npos) return false;
-  before = without_blanks(text.substr(0, at));
-  behind = without_blanks(text.substr(at + sought.size()));
+  before = trimmed(text.substr(0, at));
+  behind = trimmed(text.substr(at + sought.size()));
   return true;
 }
 
@@ -116,17 +102,17 @@ TensorId add_like(Program& program, TensorId like, const char* name, TensorSpec:
 }  // namespace
 
 Result<ElementPlace> parse_place(std::string_view text) {
-  const std::string_view whole = without_blanks(text);
+  const std::string_view whole = trimmed(text);
   const std::size_t open = whole.find('[');
   if (open == 0 || open == whole.npos || whole.back() != ']')
     return bad_input(fmt::format("'{}' is no place; it has the form TENSOR[I, J], '*' for all", whole));
-  ElementPlace place{std::string(without_blanks(whole.substr(0, open))), {}};
+  ElementPlace place{std::string(trimmed(whole.substr(0, open))), {}};
   std::string_view rest = whole.substr(open + 1, whole.size() - open - 2);
   for (bool more = true; more;) {
     const std::size_t comma = rest.find(',');
-    const std::string_view word = without_blanks(rest.substr(0, comma));
-    const auto number = whole_number(word);
-    if (!number && word != "*")
+    const std::string_view word = trimmed(rest.substr(0, comma));
+    const auto number = parse_number<std::int64_t>(word);
+    if (number.value_or(-1) < 0 && word != "*")
       return bad_input(fmt::format("'{}' of '{}' is no index; give a whole number or '*'", word, whole));
     place.index.push_back(number);
     more = comma != rest.npos;
@@ -152,12 +138,12 @@ Result<std::vector<std::int64_t>> elements_at(const ElementPlace& place, const S
 }
 
 Result<PlantedChange> parse_change(std::string_view text) {
-  const std::string_view whole = without_blanks(text);
+  const std::string_view whole = trimmed(text);
   PlantedChange change;
   std::string_view before, behind;
   if (whole.ends_with(" unwritten")) {
     change.kind = PlantedChange::Kind::unwritten;
-    change.place.tensor = without_blanks(whole.substr(0, whole.size() - 10));
+    change.place.tensor = trimmed(whole.substr(0, whole.size() - 10));
     return change;
   }
   if (split_at(whole, "reads", before, behind)) {
@@ -177,13 +163,12 @@ Result<PlantedChange> parse_change(std::string_view text) {
   std::string_view number = behind, step;
   change.later_too = split_at(behind, "from step", number, step);
   if (change.later_too || split_at(behind, "at step", number, step)) {
-    change.step = whole_number(step);
-    if (!change.step) return bad_input(fmt::format("'{}' is no step", step));
+    change.step = parse_number<std::int64_t>(step);
+    if (change.step.value_or(-1) < 0) return bad_input(fmt::format("'{}' is no step", step));
   }
-  const std::string digits(number);
-  char* end = nullptr;
-  change.factor = std::strtod(digits.c_str(), &end);  // nan and inf too
-  if (digits.empty() || *end != '\0') return bad_input(fmt::format("'{}' is no number", digits));
+  const auto factor = parse_number<double>(number);
+  if (!factor) return bad_input(fmt::format("'{}' is no number", number));
+  change.factor = *factor;
   return change;
 }
 

@@ -3,41 +3,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
+
+#include "harness/base/text.hpp"
 
 namespace parity {
 namespace {
-
-std::string_view stripped(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(" \t\r");
-  if (first == text.npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
-}
-
-std::string_view first_word(std::string_view& text) {
-  text = stripped(text);
-  const std::size_t end = std::min(text.find_first_of(" \t"), text.size());
-  const std::string_view word = text.substr(0, end);
-  text = stripped(text.substr(end));
-  return word;
-}
 
 std::vector<std::string> parts_of(std::string_view text, char mark) {
   std::vector<std::string> parts;
   for (;;) {
     const std::size_t end = std::min(text.find(mark), text.size());
-    if (const auto part = stripped(text.substr(0, end)); !part.empty()) parts.emplace_back(part);
+    if (const auto part = trimmed(text.substr(0, end)); !part.empty()) parts.emplace_back(part);
     if (end == text.size()) return parts;
     text.remove_prefix(end + 1);
   }
-}
-
-std::optional<double> number_of(std::string_view text) {
-  const std::string digits(stripped(text));
-  char* end = nullptr;
-  const double value = std::strtod(digits.c_str(), &end);  // nan and inf too
-  if (digits.empty() || *end != '\0') return std::nullopt;
-  return value;
 }
 
 class ScenarioReader {
@@ -46,9 +25,9 @@ class ScenarioReader {
 
   Result<void> line(std::string_view raw) {
     ++number_;
-    std::string_view rest = stripped(raw);
+    std::string_view rest = trimmed(raw);
     if (rest.empty() || rest.front() == '#') return {};
-    const std::string_view word = first_word(rest);
+    const std::string_view word = take_word(rest);
     if (rest.empty()) return wrong(fmt::format("nothing follows '{}'", word));
     if (word == "scenario") {
       if (auto ok = check_last(); !ok) return ok;
@@ -106,15 +85,15 @@ class ScenarioReader {
     }
     if (word == "step" || word == "timestep" || word == "element") return numbers(word, rest);
     if (word == "reference") {
-      s.reference = first_word(rest);
-      const auto factor = number_of(rest);
+      s.reference = take_word(rest);
+      const auto factor = parse_number<double>(rest);
       if (!factor) return wrong(fmt::format("'{}' is no number", rest));
       s.reference_factor = *factor;
       return {};
     }
     if (word == "on" || word == "not" || word == "missed") {
-      const std::string where(first_word(rest));
-      if (word == "on" && first_word(rest) != "cause") return wrong("'on WHERE' is followed by 'cause'");
+      const std::string where(take_word(rest));
+      if (word == "on" && take_word(rest) != "cause") return wrong("'on WHERE' is followed by 'cause'");
       if (rest.empty()) return wrong(fmt::format("no reason follows '{} {}'", word, where));
       (word == "on"    ? s.other_causes
        : word == "not" ? s.not_here
@@ -129,7 +108,7 @@ class ScenarioReader {
     Scenario& s = list_.back();
     std::vector<std::int64_t> values;
     for (const std::string& part : parts_of(rest, ',')) {
-      const auto value = number_of(part);
+      const auto value = parse_number<double>(part);
       if (!value || !(*value >= 0 && *value < 1e15)) return wrong(fmt::format("'{}' is no index", part));
       values.push_back(static_cast<std::int64_t>(*value));
     }
@@ -170,7 +149,8 @@ Result<InputSetting> parse_setting(std::string_view text) {
   const std::size_t equals = text.find('=');
   auto place = parse_place(text.substr(0, equals));
   if (!place) return tl::unexpected(place.error());
-  const auto value = equals == text.npos ? std::nullopt : number_of(text.substr(equals + 1));
+  const auto value =
+      equals == text.npos ? std::nullopt : parse_number<double>(trimmed(text.substr(equals + 1)));
   if (!value) return bad_input(fmt::format("'{}' has no number behind '='", text));
   return InputSetting{*std::move(place), *value};
 }

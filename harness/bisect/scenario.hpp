@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "harness/bisect/planted_change.hpp"
+#include "harness/ladder/device_reason.hpp"
 
 namespace parity {
 
@@ -31,11 +32,7 @@ struct Scenario {
   std::vector<std::int64_t> element;  ///< empty: one of those whose bits are not the healthy device's
   std::vector<std::string> causes;    ///< name_of(CauseKind); any of them is right
 
-  /// A backend or a part of a device's name, and what holds there.
-  struct There {
-    std::string where, text;
-  };
-  std::vector<There> other_causes, not_here, misses;
+  std::vector<DeviceReason> other_causes, not_here, misses;
 };
 
 /// Reads a list of scenarios; the error names file and line. One word first on each line:

@@ -16,12 +16,6 @@ namespace {
 
 using Outcome = ScenarioRow::Outcome;
 
-std::string there(const std::vector<Scenario::There>& list, const DeviceInfo& device) {
-  std::vector<faults::DeviceReason> reasons;
-  for (const Scenario::There& entry : list) reasons.push_back({entry.where, entry.text});
-  return faults::reason_for(reasons, device);
-}
-
 /// "t3_h[0, 2], timestep 3, step 1".
 std::string place_of_producer(const Producer& p) {
   std::string text = fmt::format("{}[{}]", p.tensor, fmt::join(p.index, ", "));
@@ -86,7 +80,7 @@ std::string ScenarioRunner::what_is_wrong(const Scenario& scenario, const Bisect
   if (!scenario.element.empty() && p.index != scenario.element)
     return fmt::format("the element is [{}]", fmt::join(scenario.element, ", "));
   std::vector<std::string> causes = scenario.causes;
-  if (std::string other = there(scenario.other_causes, device_.info()); !other.empty()) {
+  if (std::string other = reason_for(scenario.other_causes, device_.info()); !other.empty()) {
     causes.clear();
     while (!other.empty()) {
       const std::size_t end = std::min(other.find(" | "), other.size());
@@ -177,7 +171,7 @@ Result<ScenarioRow> ScenarioRunner::run(const Scenario& scenario) {
     row.outcome = Outcome::absent, row.why = why;
     return row;
   };
-  if (const std::string reason = there(scenario.not_here, device_.info()); !reason.empty())
+  if (const std::string reason = reason_for(scenario.not_here, device_.info()); !reason.empty())
     return absent(reason);
   std::vector<std::string> paths;
   const auto pattern = case_of(scenario, paths);
@@ -219,7 +213,7 @@ Result<ScenarioRow> ScenarioRunner::run(const Scenario& scenario) {
   }
   if (!acts && row.found == name_of(BisectReport::Kind::healthy) && scenario.finds != "healthy")
     return absent("it does not act here: every bit is the healthy kernel's");
-  const std::string known = there(scenario.misses, device_.info());
+  const std::string known = reason_for(scenario.misses, device_.info());
   row.outcome = row.why.empty() ? Outcome::right : known.empty() ? Outcome::wrong : Outcome::missed;
   if (row.outcome == Outcome::missed) row.why += ": " + known;
   return row;
@@ -270,8 +264,7 @@ Result<std::vector<Scenario>> catalogue_scenarios(const std::vector<Scenario>& l
     Scenario scenario;
     scenario.name = scenario.fault = fault.name;
     scenario.what = fault.what;
-    for (const faults::DeviceReason& reason : fault.not_here)
-      scenario.not_here.push_back({reason.where, reason.reason});
+    scenario.not_here = fault.not_here;
     more.push_back(std::move(scenario));
   }
   return more;

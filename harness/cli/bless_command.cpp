@@ -81,9 +81,9 @@ void add_bless_command(CLI::App& app, Context& context) {
   command->add_option("--case", request->part.case_text, "Bless cases that fit this pattern only (*, ?)");
   command->add_option("--path", request->part.path, "Bless paths that fit this pattern only (*, ?)");
   command->footer(
-      "Give the records of several runs of a device whose kernels use atomics: bits that differ among them "
-      "are\n"
-      "not asked for again.\n"
+      "Give the records of several runs of a device whose kernels use atomics: a path whose bits differ "
+      "among\n"
+      "them is asked for none.\n"
       "Without --case and --path the records replace the baseline, and cases that are not recorded any more "
       "leave\n"
       "it. What fails a contract is not blessed: cure it, or waive it for a while ('parity gate "

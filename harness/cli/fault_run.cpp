@@ -69,9 +69,9 @@ class FaultRunner {
   /// The reason the catalogue has for a miss on this device, or without any order of summation.
   std::string known_miss(const faults::CatalogueFault& fault) const {
     if (request_.withhold_order)
-      for (const faults::DeviceReason& miss : fault.misses)
+      for (const DeviceReason& miss : fault.misses)
         if (miss.where == "withheld") return miss.reason;
-    return faults::reason_for(fault.misses, device_.info());
+    return reason_for(fault.misses, device_.info());
   }
 
   Result<void> run_fault(const faults::PlannedFault& plan) {

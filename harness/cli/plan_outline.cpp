@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "harness/base/fnv1a.hpp"
 #include "harness/profile/profiled_device.hpp"
 #include "reports/record_json.hpp"
 
@@ -12,21 +13,17 @@ namespace parity::cli {
 using Json = nlohmann::ordered_json;
 
 std::string identity_of(const PlanOutline& plan, const std::string& device) {
-  std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
-  const auto add = [&](std::string_view text) {
-    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-    hash *= 0x100000001b3;  // where one text ends, as a byte of zero
-  };
+  Fnv1a hash;
   for (const PlanItem& item : plan.items) {
     const PlanGroup& group = plan.groups[item.group];
     if (!device.empty() && group.device.id != device) continue;
     for (const std::string& text :
          {group.device.id, group.device.name, group.device.driver, item.path, item.text})
-      add(text);
-    for (const auto& [port, source] : group.provenance.inputs) add(port + "=" + source);
-    if (group.provenance.profile != no_profile_text) add(group.provenance.profile);
+      hash.add_field(text);
+    for (const auto& [port, source] : group.provenance.inputs) hash.add_field(port + "=" + source);
+    if (group.provenance.profile != no_profile_text) hash.add_field(group.provenance.profile);
   }
-  return fmt::format("{:016x}", hash);
+  return fmt::format("{:016x}", hash.value());
 }
 
 Record blank_record(const PlanOutline& plan, std::size_t number) {

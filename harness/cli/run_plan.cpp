@@ -3,12 +3,12 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <set>
 #include <sstream>
 
 #include "harness/base/nearest.hpp"
+#include "harness/base/text.hpp"
 #include "harness/cli/case_filter.hpp"
 #include "harness/cli/guarded_run.hpp"
 #include "harness/cli/output.hpp"
@@ -22,14 +22,12 @@ namespace {
 
 Result<void> apply_seed(std::vector<BoundCase>& cases, const std::string& text, const StageTable& stages) {
   if (text.empty()) return {};
-  std::uint64_t seed = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
-  if (error != std::errc{} || end != text.data() + text.size())
-    return bad_input(fmt::format("--seed {}: wants a whole number from 0 to 2^64-1", text));
+  const auto seed = parse_number<std::uint64_t>(text);
+  if (!seed) return bad_input(fmt::format("--seed {}: wants a whole number from 0 to 2^64-1", text));
   std::set<std::string> seen;
   std::vector<BoundCase> kept;
   for (BoundCase& bound : cases) {
-    bound.c.seed = seed;
+    bound.c.seed = *seed;
     // A suite may hold one case under several seeds.
     if (seen.insert(print_case(bound.c, stages)).second) kept.push_back(std::move(bound));
   }

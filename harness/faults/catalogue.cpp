@@ -3,29 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
+
+#include "harness/base/text.hpp"
 
 namespace parity::faults {
 
 namespace {
-
-constexpr std::string_view blank = " \t\r";
-
-std::string_view trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(blank);
-  if (first == text.npos) return {};
-  return text.substr(first, text.find_last_not_of(blank) - first + 1);
-}
-
-/// Takes the first word off.
-std::string_view take_word(std::string_view& text) {
-  text = trimmed(text);
-  const std::size_t end = std::min(text.find_first_of(blank), text.size());
-  const std::string_view word = text.substr(0, end);
-  text = trimmed(text.substr(end));
-  return word;
-}
 
 std::vector<std::string> words_of(std::string_view text) {
   std::vector<std::string> words;
@@ -112,11 +96,9 @@ class CatalogueReader {
   Result<void> numbers(std::string_view word, std::string_view rest) {
     std::vector<double> values;
     for (const std::string& text : words_of(rest)) {
-      double value = 0;
-      const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-      if (error != std::errc{} || end != text.data() + text.size() || !std::isfinite(value))
-        return wrong(fmt::format("'{}' is no number", text));
-      values.push_back(value);
+      const auto value = parse_number<double>(text);
+      if (!value || !std::isfinite(*value)) return wrong(fmt::format("'{}' is no number", text));
+      values.push_back(*value);
     }
     if (word == "severities") {
       fault().severities = values;

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "harness/base/result.hpp"
+#include "harness/ladder/device_reason.hpp"
 
 namespace parity::faults {
 
@@ -18,13 +19,6 @@ struct Mutation {
     statement,   ///< chosen at run time: if (planted) { to } else { from }
   } form = Form::replace;
   std::string from, to;
-};
-
-/// Devices on which a fault cannot act or be planted, or is missed, and why.
-struct DeviceReason {
-  std::string where;  ///< a backend, "software", a part of a device's name, or BACKEND:PART; of a miss also
-                      ///< "withheld": no order
-  std::string reason;
 };
 
 /// One planted fault. Either a faulty kernel, on the backends that have it, or a change to a healthy result.

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <set>
 
-#include "harness/base/text.hpp"
 #include "harness/tensor/random.hpp"
 
 namespace parity::faults {
@@ -68,23 +67,6 @@ void add_trials(const CatalogueFault& fault, const Case& c, TrialRunner& runner,
 }
 
 }  // namespace
-
-bool fits_device(std::string_view where, const DeviceInfo& device) {
-  if (where == device.backend) return true;
-  if (const std::size_t colon = where.find(':'); colon != std::string_view::npos)
-    return where.substr(0, colon) == device.backend && fits_device(where.substr(colon + 1), device);
-  if (where == "software")
-    return std::ranges::any_of(device.facts, [](const DeviceFact& fact) {
-      return fact.name == "device_type" && lower(fact.value) == "cpu";
-    });
-  return contains_word(device.name, where);
-}
-
-std::string reason_for(std::span<const DeviceReason> reasons, const DeviceInfo& device) {
-  for (const DeviceReason& reason : reasons)
-    if (fits_device(reason.where, device)) return reason.reason;
-  return {};
-}
 
 Case held_out_case(const Case& c, const StageTable& stages, std::uint64_t seed) {
   const Stage* stage = stages.find(c.stage);

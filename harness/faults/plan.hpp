@@ -23,12 +23,6 @@ struct PlannedFault {
   std::vector<Trial> trials;
 };
 
-/// Whether a device is meant by `where`: its backend, "software" (a processor that plays one), or a part of
-/// its name.
-bool fits_device(std::string_view where, const DeviceInfo& device);
-/// The reason that a list gives for a device; empty: none.
-std::string reason_for(std::span<const DeviceReason> reasons, const DeviceInfo& device);
-
 /// A case like `c` with other sizes, odd ones between its own and twice that, and another seed; drawn from
 /// `seed`. `c` itself with another seed where the stage takes no other size.
 Case held_out_case(const Case& c, const StageTable& stages, std::uint64_t seed);

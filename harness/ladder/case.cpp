@@ -4,12 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <optional>
 #include <set>
 
 #include "harness/base/nearest.hpp"
+#include "harness/base/text.hpp"
 #include "harness/ladder/stage.hpp"
 
 namespace parity {
@@ -34,14 +34,6 @@ std::vector<std::string_view> split(std::string_view text, std::string_view sepa
     text.remove_prefix(end);
   }
   return parts;
-}
-
-template <class T>
-std::optional<T> parse_number(std::string_view text) {
-  T value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
 }
 
 Result<AttributeValue> parse_value(const Parameter& parameter, std::string_view text) {

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "harness/base/fnv1a.hpp"
+
 namespace parity {
 
 // A chain of thousands of additions is a tree as deep: nothing here recurses.
@@ -64,9 +66,9 @@ std::string SummationTree::text() const {
 }
 
 std::uint64_t SummationTree::hash() const {
-  std::uint64_t hash = 0xcbf29ce484222325U;
-  for (const char c : text()) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
-  return hash;
+  Fnv1a hash;
+  hash.add(text());
+  return hash.value();
 }
 
 std::string SummationTree::hash_text() const {

@@ -4,9 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <numeric>
+
+#include "harness/base/text.hpp"
 
 namespace parity {
 namespace {
@@ -15,13 +16,6 @@ namespace {
 /// the emulated arithmetic of one core. Their ratio is all that counts.
 constexpr double seconds_an_item = 2e-3, seconds_a_flop = 2e-8;
 constexpr std::size_t most_shards = 100000;
-
-std::optional<std::size_t> whole_number(std::string_view text) {
-  std::size_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
 
 /// An engine that numbers its jobs, and the variables it does it with.
 struct Engine {
@@ -40,7 +34,7 @@ constexpr Engine engines[] = {
 Result<std::size_t> number_in(const char* variable, std::size_t fallback, const Environment& environment) {
   const char* text = variable ? environment(variable) : nullptr;
   if (!text || !*text) return fallback;
-  if (const auto number = whole_number(text)) return *number;
+  if (const auto number = parse_number<std::size_t>(text)) return *number;
   return bad_input(fmt::format("--shard auto: {} is '{}', which is no whole number", variable, text));
 }
 
@@ -91,10 +85,10 @@ Result<Shard> parse_shard(const std::string& text, const Environment& environmen
   const std::size_t slash = text.find('/');
   const std::string_view front = std::string_view(text).substr(0, slash);
   const auto total = slash == text.npos ? std::optional<std::size_t>(0)
-                                        : whole_number(std::string_view(text).substr(slash + 1));
+                                        : parse_number<std::size_t>(std::string_view(text).substr(slash + 1));
   const bool total_is_right = total && *total <= most_shards && (slash == text.npos || *total > 0);
   if (front == "auto" && total_is_right) return read_environment(*total, environment);
-  const auto number = whole_number(front);
+  const auto number = parse_number<std::size_t>(front);
   if (!number || !total_is_right || *number < 1 || *number > *total)
     return bad_input(
         fmt::format("--shard {}: wants a number and a total, the first of four is 1/4; or auto", text));

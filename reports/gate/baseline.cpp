@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "reports/gate/baseline_fields.hpp"
@@ -61,6 +62,33 @@ ResultKey result_key(const BaselineOutput& o) {
                      : ResultKey(o.op, o.path, o.port, o.calls, o.call, o.tensor);
 }
 
+namespace {
+
+/// The path of a device as one driver and one commit have it.
+std::string path_of(const Record& r) {
+  return fmt::format("{}\n{}\n{}\n{}\n{}", r.device.id, r.device.name, r.device.driver, r.provenance.commit,
+                     r.path);
+}
+
+}  // namespace
+
+std::vector<BaselineCase> baseline_cases(std::span<const Record> records) {
+  std::vector<BaselineCase> cases;
+  std::set<std::string> changing;
+  std::map<std::pair<std::string, std::string>, std::size_t> known;  // by path and case
+  for (const Record& record : records) {
+    cases.push_back(baseline_case(record));
+    const std::string path = path_of(record);
+    const auto [place, fresh] = known.try_emplace({path, record.case_text}, cases.size() - 1);
+    if (!fresh && !same_bits(cases[place->second], cases.back())) changing.insert(path);
+    // Three terms have few orders: atomics agree by luck there, however often they are run.
+    if (record.order.run_to_run && !record.order.run_to_run->bit_equal) changing.insert(path);
+  }
+  for (std::size_t i = 0; i < cases.size(); ++i)
+    cases[i].reproducible = cases[i].reproducible && !changing.contains(path_of(records[i]));
+  return cases;
+}
+
 BaselineCase baseline_case(const Record& record) {
   BaselineCase c;
   c.case_text = record.case_text;
@@ -83,26 +111,22 @@ Result<Baseline> make_baseline(std::span<const Record> records) {
   baseline.backend = device.backend;
   baseline.device = device.name;
   baseline.driver = device.driver;
-  std::set<std::string> changing;  // paths seen to give other bits
-  for (const Record& record : records) {
+  std::vector<BaselineCase> cases = baseline_cases(records);
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    const Record& record = records[i];
     if (record.device.name != device.name || record.device.backend != device.backend)
       return bad_input(fmt::format(
           "the records are of several devices ('{}' of {} and '{}' of {}); a baseline is of one: choose "
           "with --device",
           device.name, device.backend, record.device.name, record.device.backend));
-    BaselineCase c = baseline_case(record);
+    BaselineCase& c = cases[i];
     const auto place = std::ranges::lower_bound(baseline.cases, key_of(c), {}, key_of);
     if (place == baseline.cases.end() || key_of(*place) != key_of(c)) {
       baseline.cases.insert(place, std::move(c));
       continue;
     }
-    if (!same_bits(c, *place)) changing.insert(c.path);
     *place = std::move(c);
   }
-  // Three terms have few orders: atomics agree by luck there, however often they are run.
-  for (const Record& record : records)
-    if (record.order.run_to_run && !record.order.run_to_run->bit_equal) changing.insert(record.path);
-  for (BaselineCase& c : baseline.cases) c.reproducible = c.reproducible && !changing.contains(c.path);
   return baseline;
 }
 

@@ -62,8 +62,10 @@ ResultKey result_key(const BaselineOutput& output);
 
 /// What a baseline keeps of a record.
 BaselineCase baseline_case(const Record& record);
-/// A baseline of records of one device. Of several records of one case and path the last counts. A path that
-/// gave other bits in any case, from run to run or from record to record, is reproducible in none. Error: no
+/// Of records that are taken together, in their order. A path that gave other bits in any case, from run to
+/// run or from record to record of one driver and commit, is reproducible in none.
+std::vector<BaselineCase> baseline_cases(std::span<const Record> records);
+/// A baseline of records of one device. Of several records of one case and path the last counts. Error: no
 /// record, or records of several devices.
 Result<Baseline> make_baseline(std::span<const Record> records);
 

@@ -15,9 +15,10 @@ struct MovedStatistic {
 
 /// When a move counts: improbable, and large enough to care for.
 struct DriftLimits {
-  double chance = 1e-9;   ///< of one result; a gate divides its own by the number of results
-  double smallest = 1.1;  ///< a typical error that grew or shrank by less is no drift, nor is a mean that
-                          ///< moved by less than a tenth of it
+  double chance = 1e-9;    ///< of one result; a gate divides its own by the number of results
+  double smallest = 1.1;   ///< a typical error that grew or shrank by less is no drift, nor is a mean that
+                           ///< moved by less than a tenth of it
+  bool bits_vary = false;  ///< from run to run: a few elements may be exact by luck
 };
 
 /// Whether the errors of one result moved between two measurements with the same inputs. The two are taken

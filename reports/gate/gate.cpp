@@ -129,12 +129,9 @@ class Gate {
         }
         if (before.reproducible && now.reproducible) other_bits.push_back(old.tensor);
       }
-      // Of bits that change from run to run, a few may happen to be exact.
-      constexpr std::int64_t few = 16;
-      const bool by_luck = !(before.reproducible && now.reproducible) && old.elements <= few &&
-                           (old.rms == 0 || found->rms == 0);
-      if (by_luck) continue;
-      for (const MovedStatistic& drift : find_drift(old, *found, limits_))
+      DriftLimits limits = limits_;
+      limits.bits_vary = !(before.reproducible && now.reproducible);
+      for (const MovedStatistic& drift : find_drift(old, *found, limits))
         drifts.push_back({Kind::drift, record.case_text, record.path, old.tensor, drift.text, record.repro});
     }
     if (!other_results.empty())

@@ -190,7 +190,9 @@ void ChangeFinder::compare_outputs(const HistorySeries& series) {
       }
       // The same bits have the same errors.
       if (from.output && !same_bits && asked(Kind::errors)) {
-        const auto moved = find_drift(from.output->result, output->result, options_.limits);
+        DriftLimits limits = options_.limits;
+        limits.bits_vary = !(from.last->reproducible && point.reproducible);
+        const auto moved = find_drift(from.output->result, output->result, limits);
         bool told = false;
         for (const MovedStatistic& m : moved) {
           const bool of_mean = m.statistic == "mean error";

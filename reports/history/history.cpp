@@ -4,11 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <bit>
 #include <charconv>
 #include <map>
 #include <tuple>
 
+#include "harness/base/fnv1a.hpp"
 #include "harness/base/text.hpp"
 #include "reports/history/sqlite.hpp"
 
@@ -37,36 +37,22 @@ CREATE TABLE result(
   PRIMARY KEY(record, place)) WITHOUT ROWID;
 )";
 
-/// FNV-1a over the fields that make a record another one.
-class RecordContent {
- public:
-  explicit RecordContent(const Record& record) {
-    add(record.case_text);
-    add(record.path);
-    add(name_of(record.verdict));
-    add(record.reason);
-    add(record.case_seconds);
-    add(record.judge_seconds);
-    for (const double seconds : record.device_seconds) add(seconds);
-    for (const OutputRecord& output : record.outputs) {
-      add(output.tensor);
-      add(output.bits);
-      add(output.judgement.statistics.rms);
-    }
+/// What makes a record another one.
+std::int64_t content_of(const Record& record) {
+  Fnv1a hash;
+  for (const std::string_view text : {std::string_view(record.case_text), std::string_view(record.path),
+                                      name_of(record.verdict), std::string_view(record.reason)})
+    hash.add_field(text);
+  hash.add(record.case_seconds);
+  hash.add(record.judge_seconds);
+  for (const double seconds : record.device_seconds) hash.add(seconds);
+  for (const OutputRecord& output : record.outputs) {
+    hash.add_field(output.tensor);
+    hash.add(output.bits);
+    hash.add(output.judgement.statistics.rms);
   }
-  std::int64_t value() const { return static_cast<std::int64_t>(hash_); }
-
- private:
-  void add(std::uint64_t value) {
-    for (int byte = 0; byte < 8; ++byte) hash_ = (hash_ ^ (value >> (8 * byte) & 0xff)) * 0x100000001b3;
-  }
-  void add(double value) { add(std::bit_cast<std::uint64_t>(value)); }
-  void add(std::string_view text) {
-    for (const char c : text) hash_ = (hash_ ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-    add(text.size());
-  }
-  std::uint64_t hash_ = 0xcbf29ce484222325;
-};
+  return static_cast<std::int64_t>(hash.value());
+}
 
 /// "0x9f3" and "12,5,0,1", as the tables have them.
 bool parse_bits(std::string_view text, std::uint64_t& bits) {
@@ -260,14 +246,16 @@ Result<HistoryAddition> History::Store::add_all(std::span<const Record> records)
       "VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT(test, run, content) DO NOTHING");
   if (!insertion) return tl::unexpected(insertion.error());
   HistoryAddition addition;
-  for (const Record& record : records) {
+  const std::vector<BaselineCase> cases = baseline_cases(records);
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    const Record& record = records[i];
+    const BaselineCase& kept = cases[i];
     const auto run = run_row(record);
     if (!run) return tl::unexpected(run.error());
     const auto test = test_row(record);
     if (!test) return tl::unexpected(test.error());
-    const BaselineCase kept = baseline_case(record);
     const auto& times = record.device_seconds;
-    insertion->with(*test, *run, RecordContent(record).value(), name_of(kept.verdict), kept.reason,
+    insertion->with(*test, *run, content_of(record), name_of(kept.verdict), kept.reason,
                     std::int64_t{kept.reproducible}, kept.inputs,
                     times.empty() ? 0.0 : *std::ranges::min_element(times), kept.time_ratio);
     if (auto inserted = insertion->run(); !inserted) return tl::unexpected(inserted.error());

@@ -103,6 +103,17 @@ TEST_F(HistoryStore, WhatIsKeptComesBack) {
   EXPECT_EQ(result.max_ulp, 4.9406564584124654e-324);
 }
 
+/// What a path shows in one case holds in its others, in that run.
+TEST_F(HistoryStore, APathThatGaveOtherBitsOnceIsReproducibleInNoCase) {
+  std::vector<Record> records{recorded(0, 3), recorded(0, 3, "gemm m=2"), recorded(1, 3)};
+  records[1].order.run_to_run->bit_equal = false;
+  add(records);
+  const auto series = all();
+  ASSERT_EQ(series.size(), 2u);
+  EXPECT_FALSE(series[0].points.at(0).reproducible);
+  EXPECT_TRUE(series[0].points.at(1).reproducible);  // another run
+}
+
 TEST_F(HistoryStore, RunsComeByDateAndPartsByPattern) {
   add({recorded(5, 3), recorded(5, 3, "linear n=4")});
   Record elsewhere = recorded(3, 3);
