@@ -1,5 +1,6 @@
 #include "harness/ladder/host_memory.hpp"
 
+#include <fmt/core.h>
 #include <sys/resource.h>
 #include <unistd.h>
 #ifdef __GLIBC__
@@ -95,7 +96,7 @@ double control_groups_leave(const std::filesystem::path& groups, const std::file
     // "number:controllers:path"; version 2 has the number 0 and names no controllers.
     const std::size_t first = line.find(':'), second = line.find(':', first + 1);
     if (first == std::string::npos || second == std::string::npos) continue;
-    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
+    const std::string controllers = fmt::format(",{},", line.substr(first + 1, second - first - 1));
     const std::string path = line.substr(second + 1);
     if (controllers == ",,") least = std::min(least, group_leaves(root, version_2, path));
     if (controllers.find(",memory,") != std::string::npos)
