@@ -99,15 +99,37 @@ TEST(Optimizer, MissingBiasCorrectionIsSeen) {
   EXPECT_GT(worst, 1e-3);
 }
 
+/// The formulas that stand beside the references (closed_form.hpp) against those, on all results.
+void expect_closed_forms(const char* op, const Attributes& attributes,
+                         const std::vector<const Tensor*>& inputs) {
+  const auto exact = evaluate_exact(op, attributes, inputs);
+  for (std::size_t output = 0; output < exact.size(); ++output)
+    for (Index i = 0; i < exact[output].size(); ++i) {
+      const double want = exact[output].v[static_cast<std::size_t>(i)];
+      EXPECT_NEAR(static_cast<double>(*closed_form(op, attributes, inputs, output, i)), want,
+                  1e-15 * std::max(1.0, std::fabs(want)))
+          << op << " " << output;
+    }
+}
+
+TEST(Optimizer, EveryResultHasAFormulaOfItsOwn) {
+  const Shape shape{3, 5};
+  const Tensor p = random_tensor(shape, 1, 0, 2), g = random_tensor(shape, 2, 0, 2),
+               m = random_tensor(shape, 3, 0, 1);
+  Tensor v = random_tensor(shape, 4, 0, 1);
+  for (Index i = 0; i < v.elements(); ++i) v.set_value(i, std::fabs(v.value(i)));
+  const Tensor correction = vector_of({0.25, 0.5});
+  expect_closed_forms("adamw", {{"lr", 0x1p-6}, {"weight_decay", 0.25}}, {&p, &g, &m, &v, &correction});
+  expect_closed_forms("muon_momentum", {{"mu", 0.9375}}, {&m, &g});
+  expect_closed_forms("frobenius_normalize", {{"eps", 0x1p-23}}, {&p});
+}
+
 // What is known of AdamW whatever its formula looks like; the formula that stands beside the reference
 // (closed_form.hpp) must know it too.
 TEST(Optimizer, AdamWHasTheProperties) {
   const auto next = [](const Attributes& attributes, const std::vector<const Tensor*>& inputs) {
-    const Value p = evaluate_exact("adamw", attributes, inputs).front();
-    for (Index i = 0; i < p.size(); ++i)
-      EXPECT_NEAR(static_cast<double>(*closed_form("adamw", attributes, inputs, 0, i)),
-                  p.v[static_cast<std::size_t>(i)], 1e-15);
-    return p;
+    expect_closed_forms("adamw", attributes, inputs);
+    return evaluate_exact("adamw", attributes, inputs).front();
   };
   const Tensor p = vector_of({0.5, -2, 3}), g = vector_of({0.25, -8, 1e-3}), zero = vector_of({0, 0, 0});
   // At the first step, with nothing added to the root, each element moves by lr, however large its gradient.
