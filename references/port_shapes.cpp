@@ -47,6 +47,8 @@ void copy_words(const Tensor& from, std::size_t axis, std::span<const std::int64
 
 void copy_along(const Tensor& from, std::size_t axis, std::span<const std::int64_t> source, Tensor& to) {
   switch (size_of(from.dtype())) {
+    case 1:
+      return copy_words<std::uint8_t>(from, axis, source, to);
     case 2:
       return copy_words<std::uint16_t>(from, axis, source, to);
     case 4:

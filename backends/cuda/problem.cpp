@@ -16,6 +16,7 @@ std::optional<Element> element_of(DType dtype) {
       return Element::bf16;
     case DType::f64:
     case DType::i32:
+    case DType::i8:
       break;
   }
   return std::nullopt;

@@ -77,6 +77,11 @@ void BlockReader::widen_run(double* out, std::int64_t offset, std::size_t count)
       for (std::size_t i = 0; i < count; ++i) out[i] = static_cast<double>(in[i]);
       break;
     }
+    case DType::i8: {
+      const std::int8_t* in = got_.as<std::int8_t>().data() + from;
+      for (std::size_t i = 0; i < count; ++i) out[i] = static_cast<double>(in[i]);
+      break;
+    }
   }
 }
 

@@ -17,6 +17,7 @@ Tolerances assert_close_defaults(DType dtype) {
     case DType::bf16:
       return {1.6e-2, 1e-5};
     case DType::i32:
+    case DType::i8:
       return {0, 0};
   }
   return {0, 0};

@@ -234,6 +234,7 @@ void run_chain_orders(const Problem& problem) {
                    : run<NarrowOps<round_to_bf16<false>, Fused>, 2, 8>(problem);
     case DType::f32:
     case DType::i32:
+    case DType::i8:
       return run<NativeOps<float, Fused>, 6, 16>(problem);  // i32: refused by check_emulation
   }
 }

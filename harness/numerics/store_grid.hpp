@@ -19,7 +19,7 @@ struct StoreGrid {
   bool narrow = true;  ///< false: every double (f64) or every integer in question (i32) is on the grid
 
   static StoreGrid of(DType type) {
-    if (type == DType::i32) return {0x1p31, 0x1p-31, 2147483647.0, false};
+    if (type == DType::i32 || type == DType::i8) return {0x1p31, 0x1p-31, 2147483647.0, false};
     // Below 2^-900 an fp64 ulp has no reciprocal; results that small are measured against the ulp there.
     if (type == DType::f64) return {0x1p-900, 0x1p-52, std::numeric_limits<double>::max(), false};
     const FloatFormat format = format_of(type);

@@ -28,6 +28,8 @@ void widen_line(const Tensor& tensor, std::int64_t at, std::int64_t stride, std:
       return each(tensor.as<float>().data() + at);
     case DType::i32:
       return each(tensor.as<std::int32_t>().data() + at);
+    case DType::i8:
+      return each(tensor.as<std::int8_t>().data() + at);
     case DType::f16:
       return halves(kernels::widen_f16<double>, kernels::f16_bits_to_f32);
     case DType::bf16:

@@ -296,7 +296,8 @@ void run_format(DType accumulate, const Operands& in, double* out) {
                             : run<Narrow<round_to_bf16<false>, Fused>>(in, out);
     case DType::f32:
     case DType::i32:
-      return run<Native<float, Fused>>(in, out);  // i32: refused by check_emulation
+    case DType::i8:
+      return run<Native<float, Fused>>(in, out);  // integers: refused by check_emulation
   }
 }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 
 #include "harness/tensor/convert_kernels.hpp"
 #include "harness/tensor/layout.hpp"
@@ -24,9 +25,12 @@ double to_integer(double value, Rounding rounding) {
   return rounding == Rounding::toward_zero ? std::trunc(value) : std::nearbyint(value);
 }
 
-std::int32_t to_int32(double value, Rounding rounding) {
+template <class Int>
+Int to_int(double value, Rounding rounding) {
+  using Limits = std::numeric_limits<Int>;
   if (std::isnan(value)) return 0;
-  return static_cast<std::int32_t>(std::clamp(to_integer(value, rounding), -2147483648.0, 2147483647.0));
+  return static_cast<Int>(
+      std::clamp(to_integer(value, rounding), double{Limits::min()}, double{Limits::max()}));
 }
 
 /// Widens `count` elements at storage positions storage, storage + step, ...
@@ -42,6 +46,8 @@ void widen_run(const Tensor& tensor, std::int64_t storage, std::int64_t step, st
       return plain(tensor.as<float>().data() + storage);
     case DType::i32:
       return plain(tensor.as<std::int32_t>().data() + storage);
+    case DType::i8:
+      return plain(tensor.as<std::int8_t>().data() + storage);
     case DType::f16: {
       const std::uint16_t* from = tensor.as<std::uint16_t>().data() + storage;
       if (step == 1) return kernels::widen_f16(from, to, count);
@@ -79,6 +85,10 @@ void encode_run(const double* from, T* to, std::int64_t step, std::int64_t count
 void narrow_run(const double* from, Tensor& tensor, std::int64_t storage, std::int64_t step,
                 std::int64_t count, Rounding rounding) {
   const bool fast = step == 1 && rounding == Rounding::nearest_even;
+  const auto integers = [&](auto* to) {
+    using Int = std::remove_reference_t<decltype(*to)>;
+    for (std::int64_t i = 0; i < count; ++i) to[i * step] = to_int<Int>(from[i], rounding);
+  };
   switch (tensor.dtype()) {
     case DType::f64: {
       double* to = tensor.as<double>().data() + storage;
@@ -91,11 +101,10 @@ void narrow_run(const double* from, Tensor& tensor, std::int64_t storage, std::i
       for (std::int64_t i = 0; i < count; ++i) to[i] = static_cast<float>(from[i]);
       return;
     }
-    case DType::i32: {
-      std::int32_t* to = tensor.as<std::int32_t>().data() + storage;
-      for (std::int64_t i = 0; i < count; ++i) to[i * step] = to_int32(from[i], rounding);
-      return;
-    }
+    case DType::i32:
+      return integers(tensor.as<std::int32_t>().data() + storage);
+    case DType::i8:
+      return integers(tensor.as<std::int8_t>().data() + storage);
     case DType::f16: {
       std::uint16_t* to = tensor.as<std::uint16_t>().data() + storage;
       if (!fast) return encode_run(from, to, step, count, DType::f16, rounding);
@@ -178,7 +187,9 @@ std::uint64_t encode(DType dtype, double value, Rounding rounding) {
       return std::bit_cast<std::uint32_t>(truncate ? f64_to_f32_toward_zero(value)
                                                    : static_cast<float>(value));
     case DType::i32:
-      return std::bit_cast<std::uint32_t>(to_int32(value, rounding));
+      return std::bit_cast<std::uint32_t>(to_int<std::int32_t>(value, rounding));
+    case DType::i8:
+      return std::bit_cast<std::uint8_t>(to_int<std::int8_t>(value, rounding));
     // Two truncations are one truncation; two roundings to nearest are not one.
     case DType::f16:
       return truncate ? f32_to_f16(f64_to_f32_toward_zero(value), rounding) : kernels::f64_to_f16_bits(value);
@@ -197,6 +208,8 @@ double decode(DType dtype, std::uint64_t bits) {
       return static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
     case DType::i32:
       return static_cast<double>(std::bit_cast<std::int32_t>(static_cast<std::uint32_t>(bits)));
+    case DType::i8:
+      return static_cast<double>(std::bit_cast<std::int8_t>(static_cast<std::uint8_t>(bits)));
     case DType::f16:
       return static_cast<double>(f16_to_f32(static_cast<std::uint16_t>(bits)));
     case DType::bf16:

@@ -22,8 +22,8 @@ float bf16_to_f32(std::uint16_t bits);
 /// from max + ulp/2 on; toward_zero never does.
 double round_to(const FloatFormat& format, double value, Rounding rounding = Rounding::nearest_even);
 
-/// Bit pattern (zero-extended) of `value` rounded once to `dtype`. i32: to the nearest integer (or toward
-/// zero), clamped; NaN becomes 0.
+/// Bit pattern (zero-extended) of `value` rounded once to `dtype`. An integer type: to the nearest integer
+/// (or toward zero), clamped; NaN becomes 0.
 std::uint64_t encode(DType dtype, double value, Rounding rounding = Rounding::nearest_even);
 /// The number a bit pattern of `dtype` stands for; exact.
 double decode(DType dtype, std::uint64_t bits);

@@ -217,7 +217,7 @@ std::vector<double> hard_values(std::size_t count) {
 }
 
 TEST(ConvertTest, LoopsAgreeWithScalarsOnEveryLayout) {
-  for (const DType type : {DType::f64, DType::f32, DType::f16, DType::bf16, DType::i32}) {
+  for (const DType type : all_dtypes) {
     for (const Strides& strides : {Strides{}, Strides{340, 1}, Strides{1, 301}, Strides{680, 2}}) {
       Tensor tensor = *Tensor::create(type, {301, 337}, strides);
       const auto values = hard_values(301 * 337);

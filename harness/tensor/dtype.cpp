@@ -20,6 +20,8 @@ std::size_t size_of(DType type) {
       return 2;
     case DType::bf16:
       return 2;
+    case DType::i8:
+      return 1;
   }
   return 0;
 }
@@ -36,6 +38,8 @@ std::string_view name_of(DType type) {
       return "bf16";
     case DType::i32:
       return "i32";
+    case DType::i8:
+      return "i8";
   }
   return "?";
 }
@@ -46,7 +50,8 @@ std::optional<DType> parse_dtype(std::string_view text) {
       {"f32", DType::f32},   {"fp32", DType::f32},      {"float32", DType::f32}, {"float", DType::f32},
       {"f16", DType::f16},   {"fp16", DType::f16},      {"float16", DType::f16}, {"half", DType::f16},
       {"bf16", DType::bf16}, {"bfloat16", DType::bf16}, {"i32", DType::i32},     {"int32", DType::i32},
-      {"s32", DType::i32},   {"int", DType::i32},
+      {"s32", DType::i32},   {"int", DType::i32},       {"i8", DType::i8},       {"int8", DType::i8},
+      {"s8", DType::i8},
   };
   for (const auto& [name, type] : names) {
     if (name == text) return type;
@@ -55,7 +60,7 @@ std::optional<DType> parse_dtype(std::string_view text) {
 }
 
 bool is_float(DType type) {
-  return type != DType::i32;
+  return type != DType::i32 && type != DType::i8;
 }
 
 FloatFormat format_of(DType type) {
@@ -70,6 +75,8 @@ FloatFormat format_of(DType type) {
       return {8, -126, 127};
     case DType::i32:
       return {31, 30, 30};  // spacing 1 everywhere, largest 2^31 - 1
+    case DType::i8:
+      return {7, 6, 6};
   }
   return {};
 }
@@ -92,7 +99,7 @@ double smallest_subnormal(const FloatFormat& format) {
 
 std::string_view name_of(const FloatFormat& format) {
   if (format == tf32_format) return "tf32";
-  for (const DType type : {DType::f64, DType::f32, DType::f16, DType::bf16, DType::i32}) {
+  for (const DType type : all_dtypes) {
     if (format == format_of(type)) return name_of(type);
   }
   return "custom";

@@ -7,7 +7,9 @@
 namespace parity {
 
 /// Element types a tensor can be stored in.
-enum class DType : std::uint8_t { f64, f32, f16, bf16, i32 };
+enum class DType : std::uint8_t { f64, f32, f16, bf16, i32, i8 };
+inline constexpr DType all_dtypes[] = {DType::f64,  DType::f32, DType::f16,
+                                       DType::bf16, DType::i32, DType::i8};
 
 /// A binary floating-point format: `precision` significand bits (hidden bit included) and the exponents of
 /// its smallest and largest normal numbers (value = 1.f * 2^e).
@@ -22,10 +24,10 @@ struct FloatFormat {
 inline constexpr FloatFormat tf32_format{11, -126, 127};
 
 std::size_t size_of(DType type);                          ///< bytes an element
-std::string_view name_of(DType type);                     ///< "f64", "f32", "f16", "bf16", "i32"
+std::string_view name_of(DType type);                     ///< "f64", "f32", "f16", "bf16", "i32", "i8"
 std::optional<DType> parse_dtype(std::string_view text);  ///< also fp32, float32, half, bfloat16, ...
 bool is_float(DType type);
-FloatFormat format_of(DType type);  ///< of a floating type; i32 counts as 31 bits without a range
+FloatFormat format_of(DType type);  ///< of a floating type; i32 counts as 31 bits without a range, i8 as 7
 
 double unit_roundoff(const FloatFormat& format);  ///< 2^-precision
 double largest_finite(const FloatFormat& format);

@@ -52,7 +52,14 @@ struct FillRequest {
 /// bits are the same on every machine. Pads get the guard poison. No fill but `subnormal` produces a
 /// subnormal entry: values below the smallest normal number are moved to it, so that a device that legally
 /// flushes subnormals is judged by that fill alone. An i32 tensor takes the values of Fill::integer wherever
-/// a fill means real numbers.
+/// a fill means real numbers. An i8 tensor uses its whole range:
+///  - normal: 40 N(0,1), rounded and cut to -128..127; uniform: any of the 256 values; positive: 1..127;
+///  - saturated: every entry is -128 or 127, so that a factor read as unsigned, or a sum of two products kept
+///  in
+///    16 bits, shows;
+///  - overflow: magnitudes of 96 to 128, one sign a line of the reduction: the sums leave 32 bits from
+///    K = 2^31 / 112^2 (about 171,000) on, in either direction;
+///  - wide, subnormal and nan_cone mean nothing for integers (see `suits`).
 ///
 /// What the fills mean exactly, s^2 being a product's scale and K the reduction's length:
 ///  - cancelling: left[K-K/2+i] = -left[i] moved by 1 to 3 ulp, right[K-K/2+i] = right[i]; the middle of an
@@ -69,6 +76,10 @@ struct FillRequest {
 ///  store in
 ///    even rows (where the input reaches that low); right entries of about 1/sqrt(K), one in eight subnormal.
 void fill_tensor(Tensor& tensor, const FillRequest& request);
+
+/// Whether a fill means something for factors of `dtype`: integers know no NaN, no subnormal and no
+/// exponents.
+bool suits(Fill fill, DType dtype);
 
 /// How Fill::integer stays exact: entries are non-zero integers of at most `magnitude`; the left factor has
 /// at most `nonzeros` of them along each reduction (one in each of as many blocks), a `density` of

@@ -17,7 +17,7 @@ namespace {
 constexpr Fill all_fills[] = {Fill::normal,    Fill::uniform,    Fill::integer, Fill::selector,
                               Fill::positive,  Fill::cancelling, Fill::wide,    Fill::overflow,
                               Fill::subnormal, Fill::nan_cone};
-constexpr DType all_types[] = {DType::f64, DType::f32, DType::f16, DType::bf16, DType::i32};
+constexpr const auto& all_types = all_dtypes;
 
 /// The operands of C[M, N] = A[M, K] B[K, N] + C under one fill, and their product in fp64.
 struct Problem {
@@ -113,7 +113,7 @@ TEST(FillTest, SeedsAndStreamsAreIndependent) {
 
 TEST(FillTest, StridesDoNotMatterAndPadsAreGuarded) {
   for (const Fill fill : all_fills) {
-    for (const DType dtype : {DType::f32, DType::f16, DType::i32}) {
+    for (const DType dtype : {DType::f32, DType::f16, DType::i32, DType::i8}) {
       for (const FillRole role : {FillRole::left, FillRole::right, FillRole::addend}) {
         const FillRequest request{fill, role,       5,          3,   role == FillRole::addend ? -1 : 1,
                                   90,   DType::f32, DType::f16, true};
@@ -207,6 +207,44 @@ TEST(IntegerFillTest, PositionsSpreadOverTheWholeReduction) {
     hits[static_cast<std::size_t>(i % 588)] += problem.left.value(i) != 0.0 ? 1 : 0;
   EXPECT_GT(*std::min_element(hits.begin(), hits.end()), 0);  // about 21 each
   EXPECT_LT(*std::max_element(hits.begin(), hits.end()), 50);
+}
+
+TEST(IntegerFillTest, Int8UsesItsRange) {
+  const auto range = [](Fill fill, FillRole role = FillRole::left) {
+    const auto values = filled(fill, 1, 0, DType::i8, role);
+    const auto [least, most] = std::minmax_element(values.begin(), values.end());
+    return std::pair(*least, *most);
+  };
+  using Range = std::pair<double, double>;
+  EXPECT_EQ(range(Fill::normal), Range(-128, 127));
+  EXPECT_EQ(range(Fill::uniform), Range(-128, 127));
+  EXPECT_EQ(range(Fill::saturated), Range(-128, 127));
+  EXPECT_EQ(range(Fill::overflow), Range(-128, 127));
+  EXPECT_EQ(range(Fill::positive), Range(1, 127));
+  EXPECT_EQ(range(Fill::integer), Range(-4, 4));
+  EXPECT_EQ(range(Fill::selector), Range(-128, 127));
+  EXPECT_EQ(range(Fill::selector, FillRole::right), Range(0, 1));
+  std::set<double> ends;
+  for (const double x : filled(Fill::saturated, 1, 0, DType::i8)) ends.insert(x);
+  EXPECT_EQ(ends, (std::set<double>{-128, 127}));
+  const auto uniform = filled(Fill::uniform, 1, 0, DType::i8);
+  EXPECT_NEAR(mean_of(uniform), -0.5, 1.0);  // standard error 0.23
+  for (const Fill fill : all_fills) {
+    EXPECT_TRUE(suits(fill, DType::f16));
+    EXPECT_EQ(suits(fill, DType::i8),
+              fill != Fill::wide && fill != Fill::subnormal && fill != Fill::nan_cone);
+  }
+}
+
+TEST(IntegerFillTest, Int8SumsLeave32BitsWhereTheyShould) {
+  constexpr std::int64_t k = 200000;
+  const Problem beyond(Fill::overflow, DType::i8, DType::i32, DType::i32, 2, 2, k);
+  for (const double sum : beyond.results()) {
+    EXPECT_GT(std::fabs(sum), 0x1p31);
+    EXPECT_LT(std::fabs(sum), 0x1p32);
+  }
+  const Problem cancelling(Fill::cancelling, DType::i8, DType::i32, DType::i32, 2, 2, 1000);
+  for (const double sum : cancelling.results()) EXPECT_LT(std::fabs(sum), 12000);  // 4 sigma of the remainder
 }
 
 TEST(SelectorFillTest, OutputIsACopyThatReachesEveryPosition) {

@@ -27,6 +27,7 @@ Result<DType> dtype_of(const std::string& descr, bool as_bf16, const std::string
   if (descr == "<f4") return DType::f32;
   if (descr == "<f2") return DType::f16;
   if (descr == "<i4") return DType::i32;
+  if (descr == "|i1" || descr == "<i1") return DType::i8;
   if (words) {
     return bad_input(fmt::format("{}: dtype '{}' holds 16-bit words; if they are bf16, say so by '{}:bf16'",
                                  name, printable(descr), name));
@@ -35,10 +36,10 @@ Result<DType> dtype_of(const std::string& descr, bool as_bf16, const std::string
     return bad_input(fmt::format("{}: dtype '{}' is big-endian; save it as '<{}'", name, printable(descr),
                                  printable(descr.substr(1))));
   }
-  return bad_input(
-      fmt::format("{}: dtype '{}' is not supported; '<f8', '<f4', '<f2', '<i4' are, and bf16 as '<u2' or "
-                  "'|V2' by '{}:bf16'",
-                  name, printable(descr), name));
+  return bad_input(fmt::format(
+      "{}: dtype '{}' is not supported; '<f8', '<f4', '<f2', '<i4', '|i1' are, and bf16 as '<u2' or "
+      "'|V2' by '{}:bf16'",
+      name, printable(descr), name));
 }
 
 /// The tensor a header asks for, its bytes still to be filled; column-major for Fortran order. Allocates only
@@ -94,6 +95,8 @@ std::string descr_of(DType dtype) {
       return "<f2";
     case DType::i32:
       return "<i4";
+    case DType::i8:
+      return "|i1";
     case DType::bf16:
       return "|V2";
   }

@@ -54,6 +54,7 @@ TEST(NpyTest, ReadsWhatNumpyWrote) {
   expect_values(read_both("version_2.npy"), DType::f32, {3, 4}, golden_values);
   expect_values(read_both("version_3.npy"), DType::f32, {3, 4}, golden_values);
   expect_values(read_both("i4.npy"), DType::i32, {2, 2}, {-2147483648.0, 2147483647.0, 0.0, -7.0});
+  expect_values(read_both("int8.npy"), DType::i8, {2, 2}, {-128.0, 127.0, 0.0, -7.0});
   expect_values(read_both("bf16_u2.npy", true), DType::bf16, {3}, {1.0, -2.5, 0x1p-130});
   expect_values(read_both("bf16_v2.npy", true), DType::bf16, {3}, {1.0, -2.5, 0x1p-130});
   expect_values(read_both("scalar.npy"), DType::f64, {}, {2.5});
@@ -70,7 +71,8 @@ TEST(NpyTest, FortranOrderBecomesRowMajor) {
 TEST(NpyTest, RefusesOtherDtypesByName) {
   EXPECT_NE(message(read_both("big_endian.npy")).find("dtype '>f4' is big-endian; save it as '<f4'"),
             std::string::npos);
-  EXPECT_NE(message(read_both("i8.npy")).find("dtype '<i8' is not supported; '<f8', '<f4', '<f2', '<i4' are"),
+  EXPECT_NE(message(read_both("i8.npy"))
+                .find("dtype '<i8' is not supported; '<f8', '<f4', '<f2', '<i4', '|i1' are"),
             std::string::npos);
   EXPECT_NE(message(read_both("structured.npy")).find("structured dtype"), std::string::npos);
   EXPECT_NE(message(read_both("bf16_u2.npy")).find("bf16_u2.npy:bf16'"), std::string::npos);
@@ -191,7 +193,7 @@ TEST(NpyTest, PlainVariantsOfTheHeaderAreFine) {
 
 TEST(NpyTest, WritesWhatItReads) {
   const test::TemporaryFolder folder;
-  for (const DType dtype : {DType::f64, DType::f32, DType::f16, DType::bf16, DType::i32}) {
+  for (const DType dtype : all_dtypes) {
     for (const auto& [shape, strides] : {std::pair<Shape, Strides>{{}, {}},
                                          {{3}, {}},
                                          {{2, 3}, {5, 1}},
@@ -208,7 +210,7 @@ TEST(NpyTest, WritesWhatItReads) {
     }
   }
   // NumPy's own bytes, for the dtypes that both write alike.
-  for (const char* name : {"f8.npy", "f4.npy", "f2.npy", "i4.npy", "scalar.npy", "empty.npy"}) {
+  for (const char* name : {"f8.npy", "f4.npy", "f2.npy", "i4.npy", "int8.npy", "scalar.npy", "empty.npy"}) {
     ASSERT_TRUE(write_npy(folder / name, *read_npy(golden(name))));
     EXPECT_EQ(test::contents(folder / name), test::contents(golden(name))) << name;
   }

@@ -21,6 +21,8 @@ void set_range(Tensor& tensor, std::int64_t begin, std::int64_t end, std::uint64
       return set_range<std::uint64_t>(tensor, begin, end, bits);
     case 4:
       return set_range<std::uint32_t>(tensor, begin, end, bits);
+    case 1:
+      return set_range<std::uint8_t>(tensor, begin, end, bits);
     default:
       return set_range<std::uint16_t>(tensor, begin, end, bits);
   }
@@ -30,7 +32,8 @@ void set_range(Tensor& tensor, std::int64_t begin, std::int64_t end, std::uint64
 
 // The tags lie in the upper payload bits of a quiet NaN, so that a conversion between formats, which drops
 // lower bits, cannot turn one tag into the other or into the default NaN. i32 has no NaN: two large odd
-// negatives that no small-integer fill or sum of one comes near.
+// negatives that no small-integer fill or sum of one comes near. i8 has 256 patterns and each is an ordinary
+// value: a tag there says something only where no data is meant to be.
 std::uint64_t poison_bits(DType dtype, Poison poison) {
   const bool unwritten = poison == Poison::unwritten;
   switch (dtype) {
@@ -44,6 +47,8 @@ std::uint64_t poison_bits(DType dtype, Poison poison) {
       return unwritten ? 0x7fedU : 0x7ff2U;
     case DType::i32:
       return unwritten ? 0x8da5a5a5U : 0x925a5a5bU;
+    case DType::i8:
+      return unwritten ? 0xa5U : 0x5bU;
   }
   return 0;
 }

@@ -11,7 +11,7 @@
 namespace parity {
 namespace {
 
-constexpr DType poisoned_types[] = {DType::f64, DType::f32, DType::f16, DType::bf16, DType::i32};
+constexpr const auto& poisoned_types = all_dtypes;
 
 TEST(PoisonTest, TagsAreQuietNansOfTheirOwn) {
   for (const DType type : poisoned_types) {

@@ -16,11 +16,12 @@
 namespace parity {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, DType>, 5> readable = {{{"F64", DType::f64},
+constexpr std::array<std::pair<std::string_view, DType>, 6> readable = {{{"F64", DType::f64},
                                                                          {"F32", DType::f32},
                                                                          {"F16", DType::f16},
                                                                          {"BF16", DType::bf16},
-                                                                         {"I32", DType::i32}}};
+                                                                         {"I32", DType::i32},
+                                                                         {"I8", DType::i8}}};
 
 /// Edit distance of the names' last 64 characters (what differs between layers stands at the end).
 std::size_t distance(std::string_view a, std::string_view b) {
@@ -74,8 +75,8 @@ Result<Tensor> allocate(const SafetensorsEntry& entry, const std::string& name) 
                                   [&](const auto& candidate) { return candidate.first == entry.dtype; });
   if (found == readable.end()) {
     return bad_input(
-        fmt::format("{}: tensor '{}' is of dtype '{}', which is {}; F64, F32, F16, BF16 and I32 are", name,
-                    printable(entry.name), printable(entry.dtype),
+        fmt::format("{}: tensor '{}' is of dtype '{}', which is {}; F64, F32, F16, BF16, I32 and I8 are",
+                    name, printable(entry.name), printable(entry.dtype),
                     safetensors_bits(entry.dtype) ? "not supported" : "unknown"));
   }
   auto created = Tensor::create(found->second, entry.shape);

@@ -211,7 +211,7 @@ TEST(SafetensorsTest, OnlyTheTensorsOwnBytesAreRead) {
 TEST(SafetensorsTest, WritesWhatItReads) {
   const test::TemporaryFolder folder;
   std::map<std::string, Tensor> tensors;
-  for (const DType dtype : {DType::f64, DType::f32, DType::f16, DType::bf16, DType::i32}) {
+  for (const DType dtype : all_dtypes) {
     for (const auto& [shape, strides] : {std::pair<Shape, Strides>{{}, {}},
                                          {{3}, {}},
                                          {{2, 3}, {5, 1}},

@@ -60,7 +60,7 @@ class Tensor {
   double value(std::int64_t index) const;
   /// Raw bits of logical element `index`, zero-extended.
   std::uint64_t bits(std::int64_t index) const;
-  /// Rounds `value` to nearest even in dtype() (i32: to nearest, clamped) and stores it.
+  /// Rounds `value` to nearest even in dtype() (integers: to nearest, clamped) and stores it.
   void set_value(std::int64_t index, double value);
   void set_bits(std::int64_t index, std::uint64_t bits);
 

@@ -21,7 +21,7 @@ std::string error_of(DType dtype, Shape shape, Strides strides = {}) {
 }
 
 TEST(DTypeTest, NamesSizesAndFormats) {
-  for (const DType type : {DType::f64, DType::f32, DType::f16, DType::bf16, DType::i32}) {
+  for (const DType type : all_dtypes) {
     EXPECT_EQ(parse_dtype(name_of(type)), type);
     EXPECT_EQ(name_of(format_of(type)), name_of(type));
   }
@@ -35,6 +35,9 @@ TEST(DTypeTest, NamesSizesAndFormats) {
   EXPECT_EQ(largest_finite(format_of(DType::f16)), 65504.0);
   EXPECT_EQ(largest_finite(format_of(DType::bf16)), 0x1.fep127);
   EXPECT_EQ(largest_finite(format_of(DType::i32)), 2147483647.0);
+  EXPECT_EQ(largest_finite(format_of(DType::i8)), 127.0);
+  EXPECT_EQ(parse_dtype("int8"), DType::i8);
+  EXPECT_FALSE(is_float(DType::i8));
   EXPECT_EQ(smallest_subnormal(format_of(DType::f64)), std::numeric_limits<double>::denorm_min());
   EXPECT_EQ(smallest_subnormal(format_of(DType::f16)), 0x1p-24);
   EXPECT_EQ(smallest_normal(format_of(DType::f16)), 0x1p-14);
@@ -52,6 +55,7 @@ TEST(DTypeTest, SpacingOfNumbers) {
   EXPECT_EQ(ulp_at(half, std::numeric_limits<double>::infinity()), 32.0);
   EXPECT_TRUE(std::isnan(ulp_at(half, std::nan(""))));
   EXPECT_EQ(ulp_at(format_of(DType::i32), 0.3), 1.0);
+  EXPECT_EQ(ulp_at(format_of(DType::i8), 127), 1.0);
   for (const float x : {1.0F, 3.7F, 1e-40F, 1e30F}) {
     EXPECT_EQ(ulp_at(format_of(DType::f32), static_cast<double>(x)),
               static_cast<double>(std::nextafter(x, INFINITY)) - static_cast<double>(x));
@@ -127,6 +131,11 @@ TEST(TensorTest, ValuesRoundOnceAndSurviveStrides) {
   EXPECT_EQ(integers.value(1), -2147483648.0);
   EXPECT_EQ(integers.value(2), 0.0);
   EXPECT_EQ(integers.value(3), 2147483647.0);
+  Tensor bytes = make(DType::i8, {5});
+  const double given[] = {2.5, -1e300, std::nan(""), 127.4, -3.5}, kept[] = {2, -128, 0, 127, -4};
+  for (std::int64_t i = 0; i < 5; ++i) bytes.set_value(i, given[i]);
+  for (std::int64_t i = 0; i < 5; ++i) EXPECT_EQ(bytes.value(i), kept[i]) << i;
+  EXPECT_EQ(bytes.bits(1), 0x80U);
 }
 
 Tensor counted(DType dtype, Shape shape, Strides strides = {}) {

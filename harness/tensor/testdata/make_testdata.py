@@ -40,6 +40,7 @@ def main():
     for dtype in ("f8", "f4", "f2"):
         save(f"{dtype}.npy", VALUES.astype("<" + dtype))
     save("i4.npy", np.array([[-(2**31), 2**31 - 1], [0, -7]], dtype="<i4"))
+    save("int8.npy", np.array([[-128, 127], [0, -7]], dtype="i1"))
     save("bf16_u2.npy", bf16_words(np.array([1.0, -2.5, 2.0**-130])))
     save("bf16_v2.npy", bf16_words(np.array([1.0, -2.5, 2.0**-130])).view("V2"))
     save("fortran_2d.npy", np.asfortranarray(VALUES.astype("<f4")))
