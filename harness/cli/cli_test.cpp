@@ -156,6 +156,32 @@ TEST(Cli, SeedReplacesTheCasesOwn) {
   EXPECT_NE(json["provenance"]["commit"], "");
 }
 
+TEST(Cli, CasesLargerThanAskedForAreLeftOutAndThatIsSaid) {
+  const Words two = {"run",
+                     "--device",
+                     "cpu",
+                     "--path",
+                     "sequential_f32",
+                     "--case",
+                     "gemm m=2 n=2 k={2,4}",
+                     "--no-order-effects",
+                     "--json"};
+  const auto with = [&](const char* most) {
+    Words words = two;
+    words.insert(words.end(), {"--max-flops", most});
+    return parity(words);
+  };
+  EXPECT_EQ(parity(two).out.find("--max-flops"), std::string::npos);
+  const ProgramRun one = with("16");  // 2 m n k operations: 16 and 32
+  EXPECT_EQ(one.code, 0) << one.err;
+  expect_holds(one.err, "--max-flops 16 leaves out 1 of 2 cases, among them gemm m=2 n=2 k=4");
+  expect_holds(one.out, "gemm m=2 n=2 k=2 ");
+  EXPECT_EQ(one.out.find("gemm m=2 n=2 k=4 "), std::string::npos);
+  expect_holds(one.out, "--max-flops 16");  // the record says which cases were asked for
+  EXPECT_EQ(with("1").code, 4);
+  EXPECT_EQ(with("-1").code, 2);
+}
+
 TEST(Cli, TheReproLineGivesTheSameInputBits) {
   const auto hashes = [](const std::string& text) {
     return nlohmann::json::parse(

@@ -333,6 +333,11 @@ void add_run_command(CLI::App& app, Context& context) {
       "Vulkan: with the validation layer (and its synchronization validation), whose messages are "
       "failures; slow");
   command
+      ->add_option("--max-flops", request->max_flops,
+                   "Leave out cases with more operations than that in a run (1e10), for slow devices; the "
+                   "run says how many")
+      ->check(CLI::PositiveNumber);
+  command
       ->add_option("--timeout", request->timeout_seconds,
                    "Seconds that one run of a case may take on a device; then its verdict is timeout")
       ->check(CLI::Range(0.001, 86400.0))

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <set>
 #include <sstream>
 
@@ -51,6 +52,20 @@ double flops_of(const Stage& stage, const Case& c, const OpTable& ops) {
 
 std::string reference_text(const RunRequest& request) {
   return request.reference == "auto" ? "" : " --reference " + request.reference;
+}
+
+/// Takes out what --max-flops forbids; the note that says so, empty where it forbids nothing.
+std::string leave_out_large(std::vector<BoundCase>& cases, double max_flops, const Context& context) {
+  const auto large = [&](const BoundCase& bound) {
+    return flops_of(*context.stages.find(bound.c.stage), bound.c, context.ops) > max_flops;
+  };
+  const std::size_t all = cases.size();
+  const auto first = std::stable_partition(cases.begin(), cases.end(), std::not_fn(large));
+  if (first == cases.end()) return {};
+  const std::string example = print_case(first->c, context.stages);
+  cases.erase(first, cases.end());
+  return fmt::format("--max-flops {:g} leaves out {} of {} cases, among them {}", max_flops,
+                     all - cases.size(), all, example);
 }
 
 RunOptions options_for(const RunRequest& request, const UserInputs& inputs, const BoundCase& bound) {
@@ -125,6 +140,7 @@ Result<void> check_path(const std::string& path, const BackendSet& backends) {
 
 std::string settings_text(const RunRequest& request) {
   std::string text = fmt::format(" --repeats {}", request.repeats);
+  if (request.max_flops > 0) text += fmt::format(" --max-flops {:g}", request.max_flops);
   if (request.no_order_effects) text += " --no-order-effects";
   if (request.validate) text += " --validate";
   if (request.reveal) text += " --reveal";
@@ -155,6 +171,8 @@ Result<RunPlan> make_plan(const RunRequest& request, const Context& context,
   if (!inputs) return tl::unexpected(inputs.error());
   auto cases = read_cases(request, *inputs, context.stages);
   if (!cases) return tl::unexpected(cases.error());
+  const std::string left_out =
+      request.max_flops > 0 ? leave_out_large(*cases, request.max_flops, context) : std::string();
   // A forced path is asked of the devices that know it; of all where none does, so that the records say so.
   const std::vector<Device*>& devices = profiled.devices;
   std::vector<Device*> asked = devices;
@@ -163,6 +181,7 @@ Result<RunPlan> make_plan(const RunRequest& request, const Context& context,
     std::erase_if(asked, [&](Device* device) { return !has_path(*device, request.path); });
 
   RunPlan plan;
+  if (!left_out.empty()) plan.outline.notes.push_back(left_out);
   for (Device* device : asked) {
     Runner* shared = nullptr;
     std::size_t without_path = 0;

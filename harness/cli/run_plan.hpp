@@ -26,6 +26,7 @@ struct RunRequest {
   std::string started;  ///< when the run began, for every process of it
   int repeats = 3;
   int rerun = 0;  ///< how often a case that failed is run again, at most
+  double max_flops = 0;  ///< cases with more operations in a run are left out; 0: none is
   double timeout_seconds = 60;
   double case_timeout_seconds = 0;  ///< 0: follows from timeout_seconds
   int side_by_side = 1;             ///< processes that run cases of this request
