@@ -79,4 +79,16 @@ std::vector<std::string> missing_shards(const std::vector<NamedLog>& logs) {
   return sentences;
 }
 
+std::string shared_run(const NamedLog& log) {
+  std::string shared;
+  for (const LoggedRun& run : log.logged.runs) {
+    const RunMark& mark = run.mark;
+    if (mark.shards == 0) return {};
+    std::string text = fmt::format("{}/{} {}", mark.plan, mark.shards, mark.commit);
+    if (!shared.empty() && shared != text) return {};
+    shared = std::move(text);
+  }
+  return shared;
+}
+
 }  // namespace parity::cli

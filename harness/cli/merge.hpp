@@ -18,4 +18,7 @@ Result<void> check_merge(const std::vector<NamedLog>& logs);
 /// Shards of a run that no log has, a sentence a run.
 std::vector<std::string> missing_shards(const std::vector<NamedLog>& logs);
 
+/// The same for logs that hold shards of one run; empty for a log of anything else.
+std::string shared_run(const NamedLog& log);
+
 }  // namespace parity::cli

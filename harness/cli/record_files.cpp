@@ -26,12 +26,30 @@ Result<std::vector<NamedLog>> read_logs(const std::vector<std::string>& files) {
 RecordFiles taken_together(std::vector<NamedLog> logs) {
   RecordFiles all;
   for (std::string& sentence : missing_shards(logs)) all.missing.push_back(std::move(sentence));
-  for (NamedLog& log : logs) {
-    LoggedRecords& logged = log.logged;
-    all.missing.insert(all.missing.end(), logged.missing.begin(), logged.missing.end());
-    all.sources.push_back(
-        {std::move(log.name), all.records.size(), logged.records.size(), std::move(logged.missing)});
-    std::ranges::move(logged.records, std::back_inserter(all.records));
+  // Logs of one run stand beside each other, where the first of them stood.
+  std::vector<std::string> runs;
+  for (const NamedLog& log : logs) {
+    std::string run = shared_run(log);
+    if (run.empty()) run = fmt::format("alone: {}", runs.size());
+    runs.push_back(std::move(run));
+  }
+  for (std::size_t first = 0; first < logs.size(); ++first) {
+    if (std::find(runs.begin(), runs.begin() + static_cast<std::ptrdiff_t>(first), runs[first]) !=
+        runs.begin() + static_cast<std::ptrdiff_t>(first))
+      continue;
+    RecordFiles::Source source{logs[first].name, all.records.size(), 0, {}};
+    std::size_t files = 0;
+    for (std::size_t i = first; i < logs.size(); ++i) {
+      if (runs[i] != runs[first]) continue;
+      LoggedRecords& logged = logs[i].logged;
+      std::ranges::move(logged.records, std::back_inserter(all.records));
+      std::ranges::copy(logged.missing, std::back_inserter(source.missing));
+      ++files;
+    }
+    if (files > 1) source.name += fmt::format(" and {} more of its shards", files - 1);
+    source.count = all.records.size() - source.first;
+    std::ranges::copy(source.missing, std::back_inserter(all.missing));
+    all.sources.push_back(std::move(source));
   }
   return all;
 }

@@ -8,7 +8,7 @@ namespace parity::cli {
 
 /// Records of several files together.
 struct RecordFiles {
-  /// One file as it stands among all records.
+  /// One file, or the shards of one run, as it stands among all records.
   struct Source {
     std::string name;
     std::size_t first = 0, count = 0;

@@ -57,6 +57,11 @@ TEST(ShardedRun, FourShardsMergedAreOneRun) {
   const ProgramRun together = parity(report);
   EXPECT_EQ(together.code, 0) << together.err;
   expect_holds(together.out, "passed: 14 pass");
+  // The page shows one run, not four side by side.
+  ASSERT_EQ(parity(with(report, {"--html", scratch.file("page.html")})).code, 0);
+  const std::string page = contents(scratch.file("page.html"));
+  expect_holds(page, "s1/records.jsonl and 3 more of its shards");
+  EXPECT_EQ(page.find("s2/records.jsonl"), std::string::npos);
 
   report.pop_back();
   const ProgramRun lacking = parity(report);
