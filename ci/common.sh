@@ -21,6 +21,9 @@ as_root() {
 # installed PACKAGE: whether dpkg has it.
 installed() { [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2> /dev/null)" = installed ]; }
 
+# candidate PACKAGE: the version that apt-get would install; empty if it knows none.
+candidate() { apt-cache policy "$1" | awk '$1 == "Candidate:" && $2 != "(none)" {print $2}'; }
+
 # install PACKAGE...: those that are missing, said first.
 install() {
   local missing=() package

@@ -15,9 +15,9 @@ shift
 [ -f "$baseline" ] || { echo "ci/gate.sh: there is no baseline '$baseline'; make one: parity bless RECORDS --baseline $baseline --reason '...'" >&2; exit 2; }
 out=${OUT:-$root/build/gate}
 if [ -z "${PARITY:-}" ]; then
-  "$root/ci/setup.sh"
+  "$root/ci/setup.sh" release
   use_vulkan_sdk
-  configure_and_build release
+  configure_and_build release -DPARITY_TESTS=OFF -DPARITY_BENCH=OFF
   PARITY=$root/build/release/bin/parity
 fi
 waivers=${WAIVERS:-}

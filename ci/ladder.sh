@@ -7,7 +7,7 @@
 suite=${1:-smoke}
 case $suite in -*) echo "usage: ci/ladder.sh [SUITE]" >&2; exit 2 ;; esac
 
-"$root/ci/setup.sh"
+"$root/ci/setup.sh" release
 "$root/ci/software-devices.sh" || say "going on without the software devices that could not be fetched"
 use_vulkan_sdk
 mkdir -p "$root/build"

@@ -2,20 +2,36 @@
 # ci/test.sh: set-up, build and every test that needs no GPU:
 #   ctest on the system's lavapipe, the Vulkan tests again on lavapipe with cooperative matrices and on SwiftShader,
 #   the CPU side under AddressSanitizer and UBSan, the fuzz targets for half a minute, the format check.
-# Stops at nothing: every part runs, the exit code is 0 only when all passed. Ends with ctest's closing lines.
+# Stops at nothing: every part runs, the exit code is 0 only when all passed. Ends with each part's counts.
+#   PARITY_BROWSER   the browser for the tests of the page; empty: they are skipped. Not set: Chromium is installed.
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 fuzz_seconds=${PARITY_FUZZ_SECONDS:-30} # all targets side by side
 
-"$root/ci/setup.sh"
+"$root/ci/setup.sh" release
 use_vulkan_sdk
 logs=$root/build/test-logs
 mkdir -p "$logs"
-# Fetched while the compiler works.
-"$root/ci/software-devices.sh" > "$logs/software-devices.log" 2>&1 &
-devices=$!
+# What later parts need.
+set_up_rest() {
+  local parts=(checks)
+  [ -n "${PARITY_BROWSER+set}" ] || parts+=(browser)
+  "$root/ci/setup.sh" "${parts[@]}" && "$root/ci/software-devices.sh"
+}
+rest=
+if [ "$(id -u)" = 0 ]; then
+  # Fetched while the compiler works; in front where sudo may ask for a password.
+  set_up_rest > "$logs/set-up.log" 2>&1 &
+  rest=$!
+else
+  set_up_rest
+fi
+# A compiler cache that is empty or new asks no preprocessor first.
+export CCACHE_DEPEND=${CCACHE_DEPEND-1}
 configure_and_build release
-wait "$devices" || { cat "$logs/software-devices.log"; die "the software devices could not be fetched"; }
-cat "$logs/software-devices.log"
+if [ -n "$rest" ]; then
+  wait "$rest" || { cat "$logs/set-up.log"; die "what the tests need could not be installed or fetched"; }
+  grep '^==' "$logs/set-up.log"
+fi
 
 failures=()
 closing=()
@@ -37,22 +53,61 @@ else
   run_ctest cpu "$release"
 fi
 
+# begin_vulkan NAME PREFIX...: the Vulkan tests as one process, started by PREFIX, in the background; end_vulkan waits.
+declare -A processes
+begin_vulkan() {
+  local name=$1 found
+  shift
+  say "vulkan_test: $name"
+  # Without a device the tests would be skipped, not failed.
+  found=$("$@" "$release/bin/parity" devices 2>&1) || true
+  if ! grep -q '^vulkan:0 ' <<< "$found"; then
+    tail -n 2 <<< "$found"
+    failures+=("$name") closing+=("$name: the device is not there")
+    return
+  fi
+  timeout 1200 "$@" "$release/bin/vulkan_test" > "$logs/$name.log" 2>&1 &
+  processes[$name]=$!
+}
+end_vulkan() {
+  local name log code
+  for name in "${!processes[@]}"; do
+    log=$logs/$name.log code=0
+    wait "${processes[$name]}" || code=$?
+    if [ $code != 0 ]; then
+      tail -n 200 "$log"
+      failures+=("$name")
+    fi
+    closing+=("$name: $(gtest_counts "$log"), exit code $code")
+  done
+}
+# gtest_counts LOG: what the GoogleTest programs of a log say of themselves, added up.
+gtest_counts() {
+  tr -d '\r' < "$1" | awk '
+    /\[==========\] [0-9]+ tests? from .* ran\./ {ran += after("[==========] ")}
+    /\[  PASSED  \] [0-9]+ tests?\./ {passed += after("[  PASSED  ] ")}
+    /\[  SKIPPED \] [0-9]+ tests?, listed below/ {skipped += after("[  SKIPPED ] ")}
+    /\[  FAILED  \] [0-9]+ tests?, listed below/ {failed += after("[  FAILED  ] ")}
+    function after(mark) {return substr($0, index($0, mark) + length(mark)) + 0}
+    END {printf "%d tests: %d passed, %d failed, %d skipped", ran, passed, failed, skipped}'
+}
+
 swiftshader=$cache/swiftshader/vk_swiftshader_icd.json
 if [ -f "$swiftshader" ]; then
-  VK_DRIVER_FILES=$swiftshader VK_ICD_FILENAMES=$swiftshader run_ctest swiftshader "$release" -L vulkan
+  begin_vulkan swiftshader env VK_DRIVER_FILES="$swiftshader" VK_ICD_FILENAMES="$swiftshader"
 fi
 vkrun=$cache/lavapipe/bin/vkrun
 if [ -x "$vkrun" ]; then
-  # The same programs, started through the driver's own loader.
-  cmake -S "$root" -B "$release" -DCMAKE_CROSSCOMPILING_EMULATOR="$vkrun" > "$logs/emulator.log"
-  cmake --build "$release" -j "$jobs" > /dev/null
-  run_ctest lavapipe-cooperative-matrices "$release" -L vulkan
-  cmake -S "$root" -B "$release" -UCMAKE_CROSSCOMPILING_EMULATOR > "$logs/emulator.log"
+  # The same program, started through the driver's own loader.
+  begin_vulkan lavapipe-cooperative-matrices "$vkrun"
 fi
+end_vulkan
 
 configure_and_build asan -DPARITY_VULKAN=OFF
 # ctest keeps the cores busy already: threads that wait for work would only take time from other tests.
-OMP_NUM_THREADS=1 run_ctest sanitizers "$root/build/asan"
+# Memory stays poisoned until 64 MiB more were freed (256 by default): new pages are much of what a test costs.
+OMP_NUM_THREADS=1 ASAN_OPTIONS=quarantine_size_mb=64${ASAN_OPTIONS:+:$ASAN_OPTIONS} run_ctest sanitizers "$root/build/asan"
+closing+=("  in these: $(gtest_counts "$root/build/asan/Testing/Temporary/LastTest.log")")
 
 say "fuzzing for $fuzz_seconds s"
 declare -A fuzzers
@@ -72,7 +127,7 @@ done
 # Other releases of clang-format break lines elsewhere, so only the one the code was formatted with may judge.
 if clang-format --version | grep -q 'version 14\.'; then
   say "format check"
-  (cd "$root" && git ls-files '*.cpp' '*.hpp' '*.cu' '*.cuh' | xargs -r clang-format --dry-run -Werror) || failures+=("format")
+  (cd "$root" && git ls-files '*.cpp' '*.hpp' '*.cu' '*.cuh' | xargs -r -n 40 -P "$jobs" clang-format --dry-run -Werror) || failures+=("format")
 else
   say "format check: left out, it needs clang-format 14 and here is $(clang-format --version)"
 fi

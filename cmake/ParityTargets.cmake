@@ -43,22 +43,49 @@ function(parity_library name)
   parity_precompile(${name})
 endfunction()
 
+# parity_guide_fuzzer(NAME): a target whose branches and comparisons guide the fuzz targets. The counters cost every loop
+# they stand in, so only what reads a user's bytes has them. (What -fsanitize=fuzzer-no-link stands for: that option
+# itself would need a precompiled header of its own.)
+function(parity_guide_fuzzer name)
+  if(PARITY_FUZZ)
+    target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fsanitize-coverage=inline-8bit-counters,indirect-calls,trace-cmp,pc-table>)
+  endif()
+endfunction()
+
 # parity_compile_quickly(NAME): a target of test code, which is compiled more often than it runs.
 function(parity_compile_quickly name)
   target_compile_options(${name} PRIVATE $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O1>)
 endfunction()
 
-# parity_test(NAME LIBRARIES libs... SOURCES files...): one GoogleTest program, each test known to CTest.
+# parity_test(NAME [PARTS N] LIBRARIES libs... SOURCES files...): one GoogleTest program, known to CTest test by test, or
+# with PARITY_TEST_PROCESS=program as a whole, in N parts. Programs of more parts take longer and begin earlier.
 function(parity_test name)
   if(NOT PARITY_TESTS)
     return()
   endif()
-  cmake_parse_arguments(T "" "" "LIBRARIES;SOURCES" ${ARGN})
+  cmake_parse_arguments(T "" "PARTS" "LIBRARIES;SOURCES" ${ARGN})
+  if(NOT T_PARTS)
+    set(T_PARTS 1)
+  endif()
   add_executable(${name} ${T_SOURCES})
   target_link_libraries(${name} PRIVATE parity_options ${T_LIBRARIES} parity_test_main OpenMP::OpenMP_CXX)
   target_precompile_headers(${name} REUSE_FROM parity_test_main)
   parity_compile_quickly(${name})
-  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST PROPERTIES LABELS ${name})
+  if(PARITY_TEST_PROCESS STREQUAL "case")
+    gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST PROPERTIES LABELS ${name} COST ${T_PARTS})
+    return()
+  endif()
+  math(EXPR last "${T_PARTS} - 1")
+  foreach(part RANGE ${last})
+    set(title ${name})
+    if(T_PARTS GREATER 1)
+      math(EXPR number "${part} + 1")
+      set(title "${name} ${number}/${T_PARTS}")
+    endif()
+    add_test(NAME ${title} COMMAND ${name})
+    set_tests_properties(${title} PROPERTIES LABELS ${name} COST ${T_PARTS}
+      ENVIRONMENT "GTEST_TOTAL_SHARDS=${T_PARTS};GTEST_SHARD_INDEX=${part}")
+  endforeach()
 endfunction()
 
 # embed_texts(VARIABLE NAME_PART GLOB): {"name", R"(text)"} entries of the files, made anew when one changes.
