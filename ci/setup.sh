@@ -47,7 +47,7 @@ set_up_release() {
 }
 
 set_up_checks() {
-  install clang clang-format libomp-dev
+  install clang clang-format libomp-dev lld
   local major
   major=$(clang --version | sed -n 's/.*clang version \([0-9]*\).*/\1/p' | head -n 1)
   install "libclang-rt-$major-dev"

@@ -33,6 +33,9 @@ if [ -n "$rest" ]; then
   grep '^==' "$logs/set-up.log"
 fi
 
+# Test programs share the cores: a thread that waits sleeps, and memory that was freed stays with its process.
+export OMP_WAIT_POLICY=passive MALLOC_TRIM_THRESHOLD_=536870912 MALLOC_MMAP_THRESHOLD_=33554432
+
 failures=()
 closing=()
 # run_ctest NAME BUILD_FOLDER ARGUMENTS...

@@ -17,6 +17,13 @@ set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
 set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib/parity)
+# Programs with sanitizers and debug information take GNU ld several times as long.
+if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+  find_program(PARITY_LLD ld.lld)
+  if(PARITY_LLD)
+    add_link_options(-fuse-ld=lld)
+  endif()
+endif()
 find_program(CCACHE ccache)
 if(CCACHE)
   # Precompiled headers are cached only when these need not be compared.
