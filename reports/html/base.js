@@ -19,6 +19,11 @@ function fill(element, attributes, children) {
   return element;
 }
 
+/** A name that may be broken behind its underscores, and nowhere else. */
+function breakable(name) {
+  return name.split(/(?<=_)/).flatMap((part, i) => (i > 0 ? [make("wbr"), part] : [part]));
+}
+
 /** A number of the data: what is not finite is a word there. */
 function number(value) {
   if (typeof value === "number") return value;

@@ -74,7 +74,7 @@ function changeRow({row, other, verdict, replay, bits, moves}, state) {
     make("span", {class: moves[0][0] === name && byName[name] !== 0 ? "moved" : ""}, `${value(name, show, row)} → ${value(name, show, other)}`), byName[name] !== 0 ? make("small", {}, moveText(byName[name])) : null);
   const direction = verdict ? (rows.verdict[other] < rows.verdict[row] ? "worse" : "better") : "";
   return make("div", {class: `row ${direction}`, role: "row", "data-row": row, "data-other": other},
-    make("span", {class: "c-change", role: "cell"}, link(row, badge(verdictOf(row))), " → ", link(other, badge(verdictOf(other)))),
+    make("span", {class: "c-change", role: "cell"}, verdict ? [link(row, badge(verdictOf(row))), " → "] : null, link(other, badge(verdictOf(other)))),
     make("span", {class: "c-case", role: "cell", title: `${textOf("case", row)} ${textOf("path", row)}`}, link(other, textOf("case", row))),
     make("span", {class: "c-path", role: "cell"}, textOf("path", row)),
     figure("ratio", ratioText), figure("relative", (x) => short(x, 2)),

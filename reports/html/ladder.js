@@ -28,7 +28,7 @@ function ladderCell(some, filter) {
   return make("td", {class: `cell v-${verdict}`},
     make("a", {href: linkTo({view: "cases", filter}), title}, make("span", {class: "glyph", "aria-hidden": "true"}, glyphs[verdict]),
       make("span", {class: "words"}, words),
-      unsupported > 0 && verdict !== "unsupported" ? make("small", {}, `, ${count(unsupported)} unsupported`) : null, bar));
+      unsupported > 0 && verdict !== "unsupported" ? make("small", {}, make("span", {class: "comma"}, ", "), `${count(unsupported)} unsupported`) : null, bar));
 }
 
 const quoted = (text) => (/\s/.test(text) ? `"${text}"` : text);
@@ -45,11 +45,11 @@ function ladderView(state) {
     const filter = (set, path) => `set=${set} rung:=${quoted(group.stage)}` + (path ? ` path:=${quoted(path)}` : "");
     body.append(make("tr", {},
       make("th", {scope: "row"}, make("a", {href: linkTo({view: "cases", filter: `rung:=${quoted(group.stage)}`})},
-        make("span", {class: "rung"}, String(group.rung)), group.stage)),
+        make("span", {class: "rung"}, String(group.rung)), make("span", {class: "stage"}, breakable(group.stage)))),
       group.cells.map((some, set) => ladderCell(some, filter(set)))));
     if (!byPath) continue;
     for (const [path, cells] of group.paths)
-      body.append(make("tr", {class: "path"}, make("th", {scope: "row"}, path),
+      body.append(make("tr", {class: "path"}, make("th", {scope: "row"}, breakable(path)),
         cells.map((some, set) => ladderCell(some, filter(set, path)))));
   }
   const counts = countVerdicts(Array.from({length: rowCount}, (_, row) => row));
