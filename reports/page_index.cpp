@@ -53,7 +53,7 @@ struct CaseFigures {
     for (const OutputRecord& output : record.outputs) {
       const ErrorStatistics& s = output.judgement.statistics;
       ratio = graver(ratio, s.max_bound_ratio);
-      ulp = graver(ulp, s.ulp_quantiles.back());
+      if (is_float(output.dtype)) ulp = graver(ulp, s.ulp_quantiles.back());
       relative = graver(relative, s.relative_l2);
       aggregate = graver(aggregate, std::fabs(output.judgement.worst_aggregate));
       elements += s.elements;

@@ -74,6 +74,17 @@ HostPath make_path(const OpTable& ops, const std::string& op, const EmulatedPath
   return {implementation, emulated_kernel(ops, model)};
 }
 
+/// Products of integers, exact modulo 2^32.
+HostPath integer_path(const OpTable& ops) {
+  HostPath path = make_path(
+      ops, "gemm",
+      {"exact_i8_i32", "int8 products in int32 that wraps around", DType::i8, DType::i32, {DType::i32}, {}});
+  path.implementation.contract = integer_model();
+  path.implementation.replays = {integer_model()};
+  path.kernel = emulated_kernel(ops, integer_model());
+  return path;
+}
+
 /// Ops without a product of narrow factors: every port in the accumulate format.
 std::vector<HostPath> plain_paths(const OpTable& ops, const std::string& op) {
   std::vector<HostPath> paths;
@@ -146,6 +157,7 @@ class CpuBackend final : public Backend {
     };
     for (const char* op : {"gemm", "linear"})
       for (const EmulatedPath& emulated : emulated_paths()) paths.push_back(make_path(ops_, op, emulated));
+    paths.push_back(integer_path(ops_));
     for (const auto& op : ops_.all()) {
       if (op->name() == "gemm" || op->name() == "linear") continue;
       append(op->name() == "cast"         ? cast_paths(ops_)

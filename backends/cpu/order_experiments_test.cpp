@@ -55,6 +55,19 @@ TEST_F(OrderExperiments, AProductIsPermutedSplitMovedAndTakenApart) {
   EXPECT_TRUE(order.batch_invariance->bit_equal);
 }
 
+TEST_F(OrderExperiments, SumsOfIntegersAreTheSameInEveryOrder) {
+  const OrderEffects order = effects(cpu, "gemm m=20 n=30 k=300 beta=0 in=i8 fill=saturated", "exact_i8_i32");
+  for (const char* what : {"permuted", "split 2", "split 4"}) {
+    ASSERT_NE(find(order, "gemm", what, "k"), nullptr) << what;
+    EXPECT_EQ(find(order, "gemm", what, "k")->port, "D");
+    EXPECT_EQ(find(order, "gemm", what, "k")->spread.elements, 600);
+    EXPECT_TRUE(find(order, "gemm", what, "k")->spread.bit_equal) << what;
+  }
+  ASSERT_TRUE(order.permutation && order.batch_invariance && order.run_to_run);
+  EXPECT_TRUE(order.batch_invariance->bit_equal);
+  EXPECT_FALSE(order.ensemble);
+}
+
 TEST_F(OrderExperiments, EveryOpOfACompositeProgramThatReducesTakesPartOnce) {
   Runner runner(ops, stages, cpu, {.repeats = 1});
   const Case c =

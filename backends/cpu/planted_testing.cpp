@@ -18,11 +18,13 @@ namespace {
 
 /// Only the paths whose order is the simplest, and casts: enough for any case.
 bool is_kept(const Implementation& implementation) {
-  return implementation.path.starts_with("sequential_") || implementation.path.starts_with("from_");
+  return implementation.path.starts_with("sequential_") || implementation.path.starts_with("from_") ||
+         implementation.path.starts_with("exact_");
 }
 
 std::string path_of(const Case& c) {
-  return c.input == DType::f64    ? "sequential_f64"
+  return c.input == DType::i8     ? "exact_i8_i32"
+         : c.input == DType::f64  ? "sequential_f64"
          : c.input == DType::f16  ? "sequential_f16_f32"
          : c.input == DType::bf16 ? "sequential_bf16_f32"
                                   : "sequential_f32";

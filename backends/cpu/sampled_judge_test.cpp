@@ -77,10 +77,13 @@ class SampledRun {
 };
 
 TEST(SampledJudge, HealthyProductsPass) {
-  for (const char* text : {"gemm m=200 n=300 k=64 in=f32", "gemm m=200 n=300 k=64 in=f16 out=f16",
-                           "gemm m=150 n=300 k=64 ta=t tb=t alpha=0.5 beta=2 pad_a=3 pad_d=5 in=f32",
-                           "gemm m=200 n=600 k=64 in=f16 fill=integer", "gemm m=100 n=70 k=40 batch=3 in=f32",
-                           "linear m=200 n=300 k=64 in=f32", "gemm m=200 n=90 k=40 fill=selector in=f32"}) {
+  for (const char* text :
+       {"gemm m=200 n=300 k=64 in=f32", "gemm m=200 n=300 k=64 in=f16 out=f16",
+        "gemm m=150 n=300 k=64 ta=t tb=t alpha=0.5 beta=2 pad_a=3 pad_d=5 in=f32",
+        "gemm m=200 n=600 k=64 in=f16 fill=integer", "gemm m=100 n=70 k=40 batch=3 in=f32",
+        "linear m=200 n=300 k=64 in=f32", "gemm m=200 n=90 k=40 fill=selector in=f32",
+        "gemm m=200 n=300 k=64 in=i8",
+        "gemm m=60 n=70 k=63 batch=2 ta=t tb=t beta=1 pad_a=3 pad_d=5 in=i8 fill=uniform"}) {
     SampledRun run(text);
     const OutputRecord record = run.judged();
     EXPECT_EQ(record.judgement.verdict, Verdict::pass)
@@ -95,7 +98,7 @@ TEST(SampledJudge, HealthyProductsPass) {
 
 TEST(SampledJudge, ItsPowerIsMeasuredInComparedRowsAndInOneThatIsNot) {
   for (const char* text : {"gemm m=200 n=300 k=64 in=f32", "gemm m=200 n=300 k=64 in=f16 out=f16",
-                           "gemm m=200 n=600 k=64 in=f16 fill=integer"}) {
+                           "gemm m=200 n=600 k=64 in=f16 fill=integer", "gemm m=200 n=300 k=64 in=i8"}) {
     SampledRun run(text);
     const Power power = run.judged().power;
     EXPECT_TRUE(power.missed.empty()) << text << ": " << power.missed.front();
@@ -117,7 +120,8 @@ TEST(SampledJudge, AContractThatAllowsAnythingIsUntrusted) {
 
 TEST(SampledJudge, AnErrorOutsideTheSampleIsFoundAndLocated) {
   for (const char* text :
-       {"gemm m=200 n=300 k=64 in=f32", "gemm m=200 n=300 k=64 in=f16 out=f32 fill=integer"}) {
+       {"gemm m=200 n=300 k=64 in=f32", "gemm m=200 n=300 k=64 in=f16 out=f32 fill=integer",
+        "gemm m=200 n=300 k=64 beta=1 in=i8 fill=uniform"}) {
     SampledRun run(text);
     const std::int64_t row = run.unsampled_row();
     run.add(row, 123, 1);

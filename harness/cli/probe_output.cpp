@@ -22,6 +22,8 @@ std::string_view name_of(Revelation::Outcome outcome) {
       return "not_reproducible";
     case Revelation::Outcome::no_single_tree:
       return "no_single_tree";
+    case Revelation::Outcome::any_order:
+      return "any_order";
     case Revelation::Outcome::not_visible:
       return "not_visible";
   }
@@ -77,6 +79,11 @@ std::string probe_text(const ProbeRecord& record) {
       fmt::format("  {} {}  {} -> {} -> {}\n", record.op, record.path, parity::name_of(record.input),
                   parity::name_of(record.accumulate), parity::name_of(record.store));
   for (const ReductionFinding& f : record.reductions) {
+    if (f.revelation.outcome == Revelation::Outcome::any_order) {
+      text += fmt::format("    {}, {} terms: {}{}\n", f.name, f.terms, f.revelation.why,
+                          f.contradiction.empty() ? "" : "\n      " + verdict_text(f));
+      continue;
+    }
     if (!f.revelation.tree) {
       text += fmt::format("    {}, {} terms: no tree ({}): {}\n", f.name, f.terms,
                           name_of(f.revelation.outcome), f.revelation.why);

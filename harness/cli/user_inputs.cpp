@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <numeric>
 #include <sstream>
 
 #include "harness/cli/output.hpp"
@@ -36,6 +38,12 @@ Result<void> check_nan(const std::string& name, const Tensor& tensor) {
 std::int64_t infinities(const Tensor& tensor) {
   const std::vector<double> values = to_doubles(tensor);
   return std::count_if(values.begin(), values.end(), [](double value) { return std::isinf(value); });
+}
+
+std::int64_t changed_elements(const Tensor& before, const Tensor& after) {
+  const std::vector<double> a = to_doubles(before), b = to_doubles(after);
+  return std::inner_product(a.begin(), a.end(), b.begin(), std::int64_t{0}, std::plus<>(),
+                            [](double x, double y) { return std::int64_t{x != y}; });
 }
 
 /// The value of `name=` among the words of a case text, or null.
@@ -105,6 +113,11 @@ Result<BoundCase> converted(Case c, const Stage& stage, const UserInputs& inputs
                                         name, name_of(tensor.dtype()), name_of(wanted)));
     auto made = convert(tensor, wanted);
     if (!made) return tl::unexpected(made.error());
+    if (!is_float(wanted))
+      if (const std::int64_t changed = changed_elements(tensor, *made); changed > 0)
+        return bad_input(
+            fmt::format("input {}: {} of {} elements are no {} (not whole, or outside its range)", name,
+                        changed, tensor.elements(), name_of(wanted)));
     if (const std::int64_t lost = infinities(*made) - infinities(tensor); lost > 0)
       bound.notes.push_back(
           fmt::format("input {}: {} of {} elements are too large for {} and became infinite", name, lost,
@@ -127,9 +140,6 @@ Result<UserInputs> read_user_inputs(const std::vector<std::string>& arguments, N
     auto tensor = read_tensor(source);
     if (!tensor)
       return fail(tensor.error().kind, fmt::format("--input {}: {}", name, tensor.error().message));
-    if (!is_float(tensor->dtype()))
-      return bad_input(fmt::format("--input {}: {} holds {}; a floating-point tensor is needed", name, source,
-                                   name_of(tensor->dtype())));
     if (nan == NanPolicy::reject)
       if (auto checked = check_nan(name, *tensor); !checked) return tl::unexpected(checked.error());
     inputs.sources[name] = fmt::format("{} #{:016x}", source, content_hash(*tensor));

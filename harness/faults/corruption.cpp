@@ -86,7 +86,7 @@ void move_inputs(const TensorSpec& spec, const Damage& damage, Tensor& t) {
 
 /// Every input of floating type with `severity` bits of significand.
 void narrow_inputs(const TensorSpec&, const Damage& damage, Tensor& t) {
-  if (t.dtype() == DType::i32) return;
+  if (!is_float(t.dtype())) return;
   FloatFormat format = format_of(t.dtype());
   format.precision = static_cast<int>(damage.severity);
   for (Index i = 0; i < t.elements(); ++i)

@@ -133,6 +133,7 @@ Result<std::vector<HealthyCase>> healthy_cases(std::span<const CatalogueFault> c
         for (const Case& c : *expanded) {
           std::vector<Fill> fills{c.fill};
           if (c.fill == Fill::normal) fills = {Fill::normal, Fill::positive, Fill::cancelling, Fill::wide};
+          std::erase_if(fills, [&](Fill fill) { return !suits(fill, c.input); });
           for (const Fill fill : fills) {
             Case one = held_out ? held_out_case(c, runner.stages(), held_out_seeds) : c;
             one.fill = fill;

@@ -66,11 +66,29 @@ std::string print_value(const AttributeValue& value) {
   return std::visit([](const auto& v) { return fmt::format("{}", v); }, value);
 }
 
-Result<DType> parse_precision_word(std::string_view name, std::string_view text) {
+/// `integer`: the one integer type that this word may name.
+Result<DType> parse_precision_word(std::string_view name, std::string_view text, DType integer) {
   const auto dtype = parse_dtype(text);
-  if (!dtype || !is_float(*dtype))
-    return bad_input(fmt::format("{}='{}': may be f64, f32, f16 or bf16", name, text));
+  if (!dtype || (!is_float(*dtype) && *dtype != integer))
+    return bad_input(fmt::format("{}='{}': may be f64, f32, f16 or bf16, or of integers {}", name, text,
+                                 name_of(integer)));
   return *dtype;
+}
+
+/// Integers go with integers: i8 factors, an i32 accumulator, an i32 result.
+Result<void> check_integers(const Case& c, const Stage& stage) {
+  if (is_float(c.input) && is_float(c.accumulate) && is_float(c.store)) return {};
+  if (c.input != DType::i8 || c.accumulate != DType::i32 || c.store != DType::i32)
+    return bad_input(
+        fmt::format("in={} acc={} out={}: a product of integers is in=i8 acc=i32 out=i32 (acc and out may be "
+                    "left out); products of floating-point numbers have no integer among the three",
+                    name_of(c.input), name_of(c.accumulate), name_of(c.store)));
+  if (!suits(c.fill, c.input))
+    return bad_input(fmt::format(
+        "fill={}: integers have no NaN, no subnormals and no exponents; with in=i8 take normal, "
+        "uniform, integer, selector, positive, cancelling, overflow, saturated, rows_equal or zeros",
+        name_of(c.fill)));
+  return stage.check_integers(c);
 }
 
 /// `{a,b}` and `{1..3}` to a list; anything else is itself.
@@ -123,19 +141,20 @@ Result<Case> make_case(const Stage& stage, const std::map<std::string, std::stri
     c.parameters.set(std::string(parameter.name), *std::move(value));
   }
   if (const std::string* text = given("in")) {
-    const auto dtype = parse_precision_word("in", *text);
+    const auto dtype = parse_precision_word("in", *text, DType::i8);
     if (!dtype) return tl::unexpected(dtype.error());
     c.input = *dtype;
   }
-  c.accumulate = c.input == DType::f64 ? DType::f64 : DType::f32;
+  const bool integers = c.input == DType::i8;
+  c.accumulate = integers ? DType::i32 : c.input == DType::f64 ? DType::f64 : DType::f32;
   if (const std::string* text = given("acc")) {
-    const auto dtype = parse_precision_word("acc", *text);
+    const auto dtype = parse_precision_word("acc", *text, DType::i32);
     if (!dtype) return tl::unexpected(dtype.error());
     c.accumulate = *dtype;
   }
-  c.store = c.input;
+  c.store = integers ? DType::i32 : c.input;
   if (const std::string* text = given("out")) {
-    const auto dtype = parse_precision_word("out", *text);
+    const auto dtype = parse_precision_word("out", *text, DType::i32);
     if (!dtype) return tl::unexpected(dtype.error());
     c.store = *dtype;
   }
@@ -154,6 +173,7 @@ Result<Case> make_case(const Stage& stage, const std::map<std::string, std::stri
     if (!seed) return bad_input(fmt::format("seed='{}': wants a whole number from 0 to 2^64-1", *text));
     c.seed = *seed;
   }
+  if (auto ok = check_integers(c, stage); !ok) return tl::unexpected(ok.error());
   return c;
 }
 

@@ -73,6 +73,29 @@ TEST_F(CaseText, ErrorsNameTheWordAndWhatItMayBe) {
   EXPECT_NE(error_of("").find("empty"), std::string::npos);
 }
 
+TEST_F(CaseText, IntegersAreInt8Int32Int32) {
+  const auto c = parse_case("gemm m=64 n=63 k=5 beta=1 in=int8 fill=saturated", stages);
+  ASSERT_TRUE(c) << c.error().message;
+  const std::string text = "gemm m=64 n=63 k=5 beta=1 in=i8 acc=i32 out=i32 fill=saturated seed=1";
+  EXPECT_EQ(print_case(*c, stages), text);
+  EXPECT_EQ(*parse_case(text, stages), *c);
+  EXPECT_TRUE(stages.find("gemm")->exact(*c));
+  const std::string sizes = "gemm m=1 n=1 k=1 ";
+  for (const char* words :
+       {"in=i8 acc=f16", "in=i8 acc=f32", "in=i8 out=f16", "in=f16 acc=i32", "in=f32 out=i32"})
+    EXPECT_NE(error_of(sizes + words).find("is in=i8 acc=i32 out=i32"), std::string::npos) << words;
+  EXPECT_NE(error_of(sizes + "in=i32").find("in='i32': may be f64, f32, f16 or bf16, or of integers i8"),
+            std::string::npos);
+  EXPECT_NE(error_of(sizes + "in=i8 out=i8").find("out='i8': may be"), std::string::npos);
+  for (const char* fill : {"nan_cone", "wide", "subnormal"})
+    EXPECT_NE(error_of(sizes + "in=i8 fill=" + fill).find("integers have no NaN"), std::string::npos) << fill;
+  for (const char* words : {"alpha=2", "beta=-1", "alpha=0.5 beta=1"})
+    EXPECT_NE(error_of(sizes + "in=i8 " + words).find("alpha=1, beta=0 or 1"), std::string::npos) << words;
+  EXPECT_NE(error_of(sizes + "in=i8 gradient=y").find("no derivative"), std::string::npos);
+  EXPECT_NE(error_of("linear m=1 n=1 k=1 in=i8").find("rung 'linear' computes in floating point"),
+            std::string::npos);
+}
+
 TEST_F(CaseText, SuiteErrorsNameTheLine) {
   const auto suite = parse_suite("gemm m=1 n=1 k=1\n\ngemm m=1 n=1 q=1\n", "mine.txt", stages);
   ASSERT_FALSE(suite);

@@ -8,6 +8,7 @@
 
 #include "harness/ladder/call_judge.hpp"
 #include "harness/ladder/isolated_call.hpp"
+#include "harness/numerics/integer_matmul.hpp"
 #include "harness/tensor/convert.hpp"
 
 namespace parity {
@@ -112,6 +113,11 @@ class CallExperiments {
     return {};
   }
 
+  /// Integers that are no sums (indices, counts) have no order.
+  bool takes_part(std::size_t output) const {
+    return is_float(results_[output]->dtype()) || sums_integers(implementation_.contract);
+  }
+
   const PortAxis* axis_of_output(const Symmetry& symmetry, std::size_t output) const {
     for (const PortAxis& axis : symmetry.outputs)
       if (axis.port == output) return &axis;
@@ -124,7 +130,7 @@ class CallExperiments {
                                  bool rounded_more = false) const {
     OrderExperiment worst{call_.op, implementation_.path, {}, {}, {}, {}};
     for (std::size_t output = 0; output < results_.size(); ++output) {
-      if (!is_float(results_[output]->dtype())) continue;
+      if (!takes_part(output)) continue;
       std::vector<const Tensor*> results{results_[output]};
       for (const auto& other : others) results.push_back(&other[output]);
       const bool predicted = !rounded_more || !contracts_[output].store_rounds;
@@ -182,7 +188,7 @@ class CallExperiments {
     }
     OrderExperiment worst{call_.op, implementation_.path, {}, {}, {}, {}};
     for (std::size_t output = 0; output < results_.size(); ++output) {
-      if (batched[output].empty() || !is_float(results_[output]->dtype())) continue;
+      if (batched[output].empty() || !takes_part(output)) continue;
       const auto in_batch = in_a_row(batched[output]), by_itself = in_a_row(single[output]);
       if (!in_batch || !by_itself) return fail(ErrorKind::internal, "no memory for the entries");
       auto spread = order_spread({&*in_batch, &*by_itself}, nullptr, contracts_[output]);
@@ -194,7 +200,13 @@ class CallExperiments {
     return worst;
   }
 
-  /// The sum in parts, each a call of its own, added on the host in fp32: what a caller's split would give.
+  /// In fp32, or as the path's integers.
+  double host_sum(double a, double b) const {
+    if (sums_integers(implementation_.contract)) return wrapped_i32(a + b);
+    return static_cast<double>(static_cast<float>(a + b));
+  }
+
+  /// The sum in parts, each a call of its own, added on the host: what a caller's split would give.
   Result<OrderExperiment> split(IsolatedCall& call, const Symmetry& symmetry, std::int64_t parts) {
     const std::int64_t units = units_along(symmetry, ports_);
     std::vector<Tensor> sums;
@@ -209,8 +221,7 @@ class CallExperiments {
       }
       for (std::size_t output = 0; output < sums.size(); ++output)
         for (std::int64_t i = 0; i < sums[output].elements(); ++i)
-          sums[output].set_value(i, static_cast<double>(static_cast<float>(sums[output].value(i) +
-                                                                           (*outputs)[output].value(i))));
+          sums[output].set_value(i, host_sum(sums[output].value(i), (*outputs)[output].value(i)));
     }
     std::vector<std::vector<Tensor>> results;
     results.push_back(std::move(sums));
@@ -261,6 +272,8 @@ Result<OrderSpread> ensemble(const OrderSubject& subject, const RunResult& run) 
   const OpCall& call = subject.program.calls.front();
   const Op& op = *subject.ops.find(call.op);
   const Tensor& result = run.tensors.at(call.outputs.front());
+  if (sums_integers(subject.assignment.implementations.front()->contract))
+    return fail(ErrorKind::unsupported, "sums of integers are the same in every order");
   if (op.work(call, subject.program).flops > most_ensemble_flops)
     return fail(ErrorKind::unsupported, fmt::format("left out above {:.0e} operations", most_ensemble_flops));
   PortTensors ports;

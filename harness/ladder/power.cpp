@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "harness/numerics/element_kernel.hpp"
+#include "harness/numerics/integer_matmul.hpp"
 #include "harness/numerics/value_access.hpp"
 
 namespace parity {
@@ -69,7 +70,7 @@ class Mutants {
  private:
   static bool same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
   double stored(double x) const {
-    if (!is_float(contract_.store)) return std::nearbyint(x);
+    if (!is_float(contract_.store)) return wrapped_i32(std::nearbyint(x));
     return round_to(format_of(contract_.store), x, contract_.store_rounding);
   }
   void note(const std::string& name, bool is_seen) { (is_seen ? power.seen : power.missed).push_back(name); }

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "harness/ladder/closed_form.hpp"
+#include "harness/numerics/integer_matmul.hpp"
 
 namespace parity {
 namespace {
@@ -61,13 +62,17 @@ std::optional<Tensor> as_tensor(const Value& value, const Shape& shape) {
 class Check {
  public:
   Check(const OpTable& ops, const CallResult& call, const Implementation& implementation)
-      : ops_(ops), call_(call), implementation_(implementation), fp64_(fp64_model()) {}
+      : ops_(ops),
+        call_(call),
+        implementation_(implementation),
+        fp64_(fp64_model()),
+        integers_(sums_integers(implementation.contract)) {}
 
   ReferenceCheck run() {
     arithmetics();
     if (result_.contradiction.empty()) symmetries();
     if (result_.contradiction.empty()) formula();
-    if (result_.contradiction.empty()) {
+    if (result_.contradiction.empty() && !integers_) {
       bool made = false;
       const std::string what = gradient_contradiction(ops_, call_, fp64_, made);
       if (made) contradict("the op and its gradient rule", what);
@@ -81,6 +86,10 @@ class Check {
     if (!what.empty() && result_.contradiction.empty())
       result_.contradiction = fmt::format("{}: {}", check, what);
   }
+  /// The truth: in fp64, or modulo 2^32.
+  std::unique_ptr<Arithmetic> plain_arithmetic() const {
+    return integers_ ? make_integer_arithmetic(false) : make_exact_arithmetic();
+  }
   void arithmetics();
   void symmetries();
   void formula();
@@ -90,18 +99,20 @@ class Check {
   const CallResult& call_;
   const Implementation& implementation_;
   ArithmeticModel fp64_;
+  bool integers_;
   std::vector<Value> exact_, bounded_;  ///< all outputs, in fp64; `bounded_` with the bounds of fp64
   ReferenceCheck result_;
 };
 
 void Check::arithmetics() {
-  const auto plain = make_exact_arithmetic();
+  const auto plain = plain_arithmetic();
   auto exact = evaluate_call(call_, *plain, call_.inputs);
-  auto bounded = evaluate_call(call_, *make_tracked_arithmetic(fp64_), call_.inputs);
+  auto bounded = evaluate_call(
+      call_, *(integers_ ? make_integer_arithmetic(true) : make_tracked_arithmetic(fp64_)), call_.inputs);
   if (!exact || !bounded) return;
   exact_ = *std::move(exact), bounded_ = *std::move(bounded);
   const Value& truth = exact_[call_.output];
-  contradict("exact and tracked evaluation in fp64",
+  contradict(integers_ ? "two ways to add up integers" : "exact and tracked evaluation in fp64",
              disagreement(truth, bounded_[call_.output],
                           [&](std::size_t i) { return 2 * hard_of(bounded_[call_.output], i); }));
 
@@ -138,7 +149,7 @@ void Check::permuted(const Symmetry& symmetry, std::span<const Shape> shapes) {
   if (!changed) return;
   PortTensors inputs = call_.inputs;
   for (const auto& [port, tensor] : *changed) inputs[port] = &tensor;
-  const auto plain = make_exact_arithmetic();
+  const auto plain = plain_arithmetic();
   const auto values = evaluate_call(call_, *plain, inputs);
   if (!values) return;
   Value moved = (*values)[call_.output];
@@ -175,7 +186,8 @@ void Check::formula() {
   for (std::int64_t i = 0; i < asked.size(); i += stride) {
     const auto value = closed_form(call_.op->name(), *call_.attributes, call_.inputs, call_.output, i);
     if (!value) return;
-    told.v[static_cast<std::size_t>(i)] = static_cast<double>(*value);
+    const auto number = static_cast<double>(*value);
+    told.v[static_cast<std::size_t>(i)] = integers_ ? wrapped_i32(number) : number;
     made = true;
   }
   // What the formula itself rounds, to fp64 at the end, is a part of the tracked bound.

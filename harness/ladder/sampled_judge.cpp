@@ -9,6 +9,7 @@
 #include "harness/ladder/power.hpp"
 #include "harness/ladder/product_op.hpp"
 #include "harness/numerics/freivalds.hpp"
+#include "harness/numerics/freivalds_modular.hpp"
 #include "harness/numerics/value_access.hpp"
 
 namespace parity {
@@ -241,7 +242,9 @@ Result<Power> measure_sampled_power(const Subject& subject, const Part& compared
       return power.void_mutants.push_back(std::move(name));
     const double certain =
         checks.rows.integers ? 0 : checks.rows.row_certain.at(static_cast<std::size_t>(row));
-    const bool seen = freivalds_shift(changes, settings_for(seed, 0)) > certain;
+    const FreivaldsSettings settings = settings_for(seed, 0);
+    const bool seen = subject.contract.store == DType::i32 ? modular_check_sees(changes, settings.seed)
+                                                           : freivalds_shift(changes, settings) > certain;
     (seen ? power.seen : power.missed).push_back(std::move(name));
   };
   for (std::int64_t j = 0; j < width; ++j) {

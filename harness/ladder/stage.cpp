@@ -13,6 +13,11 @@
 
 namespace parity {
 
+Result<void> Stage::check_integers(const Case& c) const {
+  return bad_input(fmt::format("in={}: rung '{}' computes in floating point; integers are for gemm",
+                               name_of(c.input), name()));
+}
+
 Result<std::map<TensorId, Tensor>> first_inputs(const Stage& stage, const Case& c, const Program& program,
                                                 const std::map<std::string, Tensor>& own) {
   std::map<TensorId, Tensor> inputs;

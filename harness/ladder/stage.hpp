@@ -23,6 +23,9 @@ class Stage {
   virtual int rung() const = 0;  ///< its place on the ladder, 1 is the lowest
   virtual std::span<const Parameter> parameters() const = 0;
 
+  /// Whether the rung has integer arithmetic (in=i8 acc=i32 out=i32) and this case's settings suit it.
+  virtual Result<void> check_integers(const Case& c) const;
+
   /// The Program of a case; an error when the dimensions do not fit together.
   virtual Result<Program> build(const Case& c) const = 0;
   /// Fills one input tensor of the case's Program (shape, strides and dtype are the spec's).

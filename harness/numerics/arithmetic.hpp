@@ -64,7 +64,8 @@ class Arithmetic {
 
 /// fp64 throughout; matmul by Eigen, parallel.
 std::unique_ptr<Arithmetic> make_exact_arithmetic();
-/// fp64 values with hard bound, systematic part, mean and variance, derived from the model.
+/// fp64 values with hard bound, systematic part, mean and variance, derived from the model. Of a model that
+/// sums integers: the integers modulo 2^32, without bounds, for nothing is rounded.
 std::unique_ptr<Arithmetic> make_tracked_arithmetic(const ArithmeticModel& model);
 /// The bits a device with this model computes. Error unless accumulation and denormals are definite.
 Result<std::unique_ptr<Arithmetic>> make_emulated_arithmetic(const ArithmeticModel& model);

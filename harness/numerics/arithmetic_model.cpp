@@ -88,8 +88,19 @@ std::string to_string(const Accumulation& accumulation) {
   return order;
 }
 
+ArithmeticModel integer_model() {
+  ArithmeticModel model;
+  model.precision = {DType::i8, format_of(DType::i8), DType::i32, DType::i32, DType::i32};
+  // Any order would do; a definite one says that the bits are known.
+  model.accumulation = Accumulation{};
+  return model;
+}
+
 std::string to_string(const ArithmeticModel& model) {
   const Precision& p = model.precision;
+  if (sums_integers(model))
+    return fmt::format("{} -> {} -> {}, modulo 2^32, exact in any order", name_of(p.input),
+                       name_of(p.accumulate), name_of(p.store));
   std::string text = std::string(name_of(p.input));
   if (!is_float(p.input) || p.multiply != format_of(p.input))
     text += fmt::format(" {} {}", model.multiply_rounding == Rounding::toward_zero ? "cut to" : "as",

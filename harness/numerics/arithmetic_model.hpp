@@ -119,4 +119,12 @@ struct ArithmeticModel {
 };
 std::string to_string(const ArithmeticModel& model);
 
+/// Whether sums are integers modulo 2^32 (int8 products, an int32 accumulator that wraps around): every order
+/// gives the same bits, so `accumulation` and the roundings are not read.
+inline bool sums_integers(const ArithmeticModel& model) {
+  return !is_float(model.precision.accumulate);
+}
+/// The arithmetic of int8 x int8 -> int32, stored as it is.
+ArithmeticModel integer_model();
+
 }  // namespace parity

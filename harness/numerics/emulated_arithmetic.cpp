@@ -4,6 +4,7 @@
 
 #include "harness/numerics/emulated_matmul.hpp"
 #include "harness/numerics/flush_scope.hpp"
+#include "harness/numerics/integer_matmul.hpp"
 #include "harness/numerics/value_access.hpp"
 #include "harness/numerics/value_shape.hpp"
 
@@ -193,6 +194,7 @@ class EmulatedArithmetic final : public Arithmetic {
 
 Result<std::unique_ptr<Arithmetic>> make_emulated_arithmetic(const ArithmeticModel& model) {
   if (auto possible = check_emulation(model); !possible) return tl::unexpected<Error>(possible.error());
+  if (sums_integers(model)) return make_integer_arithmetic(true);
   return std::make_unique<EmulatedArithmetic>(model);
 }
 

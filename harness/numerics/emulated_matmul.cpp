@@ -235,7 +235,7 @@ void run_chain_orders(const Problem& problem) {
     case DType::f32:
     case DType::i32:
     case DType::i8:
-      return run<NativeOps<float, Fused>, 6, 16>(problem);  // i32: refused by check_emulation
+      return run<NativeOps<float, Fused>, 6, 16>(problem);  // integers have a kernel of their own
   }
 }
 
@@ -276,6 +276,11 @@ Result<void> check_emulation(const ArithmeticModel& model) {
   const auto refuse = [&](std::string_view why) {
     return bad_input(fmt::format("emulated arithmetic ({}): {}", to_string(model), why));
   };
+  if (sums_integers(model)) {
+    if (p.input != DType::i8 || p.accumulate != DType::i32 || p.store != DType::i32)
+      return refuse("of integer sums only i8 -> i32 -> i32 is modelled");
+    return {};
+  }
   if (!model.accumulation) return refuse("the order of accumulation is unknown; name one");
   if (model.denormals == Denormals::either) return refuse("denormals must be either preserved or flushed");
   if (auto valid = check_accumulation(*model.accumulation); !valid) return valid;

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "harness/numerics/freivalds_bound.hpp"
+#include "harness/numerics/freivalds_modular.hpp"
 #include "harness/numerics/path_factor.hpp"
 #include "harness/numerics/segment_sums.hpp"
 #include "harness/numerics/sketch_product.hpp"
@@ -246,6 +247,7 @@ Result<FreivaldsReport> freivalds_rows(const ProductForm& form, const StoredMatr
                                        const ArithmeticModel& model, const Contract& contract,
                                        const FreivaldsSettings& settings) {
   if (auto ok = check_sizes(form, result); !ok) return tl::unexpected(ok.error());
+  if (sums_integers(model)) return freivalds_modular(form, result, settings.seed);
   Task task{form, result, segments_of(result.cols, settings), {}, {}, {}};
   task.signs = random_signs(result.cols, std::max(settings.vectors, 1), settings.seed);
   task.checks = {contract.store, contract.store_rounds, 1};

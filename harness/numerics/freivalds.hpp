@@ -52,7 +52,8 @@ inline constexpr std::size_t freivalds_findings = 64;
 /// columns at a time; O((m + k) n + m k segments) operations a vector (Freivalds 1977; the bound of healthy
 /// rounding: freivalds_bound.hpp). With contract.exact: in integers when all inputs are integers, then one
 /// wrong element in a segment is always seen, however small; otherwise every rounding error is a finding. A
-/// row with an element of D that is NaN or infinite is flagged. Unsupported, with the reason: an fp64
+/// Sums that wrap around (sums_integers): modulo 2^32, by freivalds_modular, whatever the settings but the
+/// seed. A row with an element of D that is NaN or infinite is flagged. Unsupported, with the reason: an fp64
 /// accumulator, inputs that are NaN, infinite or below what the model reads faithfully, integers too large
 /// for int64. bad_input: sizes that do not fit.
 Result<FreivaldsReport> freivalds_rows(const ProductForm& form, const StoredMatrix& result,

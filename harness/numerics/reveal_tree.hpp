@@ -47,6 +47,7 @@ struct Revelation {
     revealed,
     not_reproducible,  ///< the same probe gave two answers: atomics, or an order decided at run time
     no_single_tree,    ///< answers that no one tree gives: the order depends on data or on the place
+    any_order,         ///< sums of integers modulo 2^32: every order gives the same, there is nothing to see
     not_visible,       ///< large terms do not hide small ones, or the small ones are lost by themselves
   };
   Outcome outcome = Outcome::revealed;

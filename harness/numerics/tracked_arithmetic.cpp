@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "harness/numerics/accumulation_error.hpp"
+#include "harness/numerics/integer_matmul.hpp"
 #include "harness/numerics/matrix_product.hpp"
 #include "harness/numerics/summation_order.hpp"
 #include "harness/numerics/tracked_element.hpp"
@@ -295,6 +296,7 @@ class TrackedArithmetic final : public Arithmetic {
 }  // namespace
 
 std::unique_ptr<Arithmetic> make_tracked_arithmetic(const ArithmeticModel& model) {
+  if (sums_integers(model)) return make_integer_arithmetic(false);
   return std::make_unique<TrackedArithmetic>(model);
 }
 

@@ -86,6 +86,8 @@ std::string too_long(const Product& p, const ProductProbes& probes, std::int64_t
 
 Result<ConfirmedModels> ask(Device& device, const FinishedCall& finished, const RevealOptions& options) {
   const Implementation& implementation = *finished.implementation;
+  if (sums_integers(implementation.contract))
+    return fail(ErrorKind::unsupported, "sums of integers are the same in every order");
   auto product = product_of(finished);
   if (!product) return tl::unexpected(product.error());
   if (product->terms < 1 || product->rows < 1 || product->cols < 1)

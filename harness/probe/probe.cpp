@@ -8,6 +8,7 @@
 #include "harness/numerics/tree_description.hpp"
 #include "harness/numerics/tree_order.hpp"
 #include "harness/probe/call_runner.hpp"
+#include "harness/probe/integer_probes.hpp"
 #include "harness/tensor/fill.hpp"
 
 namespace parity {
@@ -63,6 +64,7 @@ void compare_with_declared(const Implementation& implementation, ReductionFindin
       finding.agrees = false;
       if (binds) finding.contradiction = fmt::format("declared {}; {}", declared, finding.revelation.why);
       break;
+    case Outcome::any_order:
     case Outcome::not_visible:
       break;
   }
@@ -164,8 +166,9 @@ bool ProbeRecord::contradicts() const {
 }
 
 bool ProbeRecord::revealed() const {
-  return std::ranges::any_of(reductions,
-                             [](const ReductionFinding& f) { return f.revelation.tree.has_value(); });
+  return std::ranges::any_of(reductions, [](const ReductionFinding& f) {
+    return f.revelation.tree.has_value() || f.revelation.outcome == Outcome::any_order;
+  });
 }
 
 std::vector<ArithmeticModel> models_of_tree(const Implementation& implementation, const SummationTree& tree) {
@@ -263,6 +266,13 @@ Result<ProbeRecord> probe_implementation(const OpTable& ops, Device& device,
   record.accumulate = implementation.accumulate;
   record.store = widest_store(implementation);
   record.size = size;
+  if (sums_integers(implementation.contract)) {
+    auto finding = probe_integers(device, implementation, size, options.seed);
+    if (!finding) return tl::unexpected(finding.error());
+    record.reductions.push_back(*std::move(finding));
+    record.replay.note = "every order gives the same bits";
+    return record;
+  }
   const auto reductions = probed_reductions(device, implementation, size);
   if (!reductions) return tl::unexpected(reductions.error());
   for (const ProbedReduction& reduction : *reductions) {

@@ -37,7 +37,7 @@ struct ProbeRecord {
   TreeReplay replay;
 
   bool contradicts() const;  ///< a revealed tree is not the declared one
-  bool revealed() const;     ///< at least one tree was
+  bool revealed() const;     ///< at least one tree was, or is known not to matter
 };
 
 /// The tree of one reduction; `scale_text` receives the masks and units that worked.

@@ -6,6 +6,8 @@
 
 #include "backends/cpu/cpu_backend.hpp"
 #include "harness/numerics/tree_order.hpp"
+#include "harness/probe/integer_probes.hpp"
+#include "harness/tensor/convert.hpp"
 #include "references/op_table.hpp"
 
 namespace parity {
@@ -40,7 +42,7 @@ TEST_F(Probe, EveryPathOfTheCpuAddsAsItDeclaresAndIsReplayed) {
   for (const ProbeOp& op : probe_ops()) {
     int seen = 0;
     for (const Implementation& i : cpu.implementations()) {
-      if (i.op != op.op) continue;
+      if (i.op != op.op || sums_integers(i.contract)) continue;
       ++seen;
       const ProbeRecord record = probe(cpu, i.op, i.path, 20, {.repeats = 1, .passes = 1});
       for (const ReductionFinding& f : record.reductions) {
@@ -61,6 +63,45 @@ TEST_F(Probe, EveryPathOfTheCpuAddsAsItDeclaresAndIsReplayed) {
       }
     }
     EXPECT_GT(seen, 0) << op.op;
+  }
+}
+
+TEST_F(Probe, IntegersHaveNoOrderAndWrapAround) {
+  const auto record = probe_implementation(ops, cpu, find(cpu, "gemm", "exact_i8_i32"), {40, 4, 2}, {});
+  ASSERT_TRUE(record) << record.error().message;
+  ASSERT_EQ(record->reductions.size(), 1u);
+  const ReductionFinding& finding = record->reductions.front();
+  EXPECT_EQ(finding.revelation.outcome, Outcome::any_order);
+  EXPECT_EQ(finding.revelation.questions, 8);
+  EXPECT_EQ(finding.agrees, true);
+  EXPECT_FALSE(record->contradicts());
+  EXPECT_TRUE(record->revealed());
+  EXPECT_NE(finding.revelation.why.find("exact in any order"), std::string::npos) << finding.revelation.why;
+  EXPECT_FALSE(record->replay.result);
+}
+
+TEST_F(Probe, IntegersThatSaturateAreAContradiction) {
+  const auto honest = find(cpu, "gemm", "exact_i8_i32");
+  for (const bool saturates : {true, false}) {
+    HostPath path{honest, nullptr};
+    path.kernel = [saturates](const OpCall& call, const Program&, HostMemory& memory) -> Result<void> {
+      const auto plain = make_exact_arithmetic();
+      const Value a = plain->load(*memory.tensor(call.inputs[0]));
+      Value b = plain->load(*memory.tensor(call.inputs[1]));
+      if (!saturates)  // but reads one factor as unsigned
+        for (double& x : b.v) x += x < 0 ? 256 : 0;
+      Tensor d = *memory.tensor(call.outputs[0]);
+      narrow(plain->matmul(a, false, b, false).v, d);  // clamps
+      return memory.assign(call.outputs[0], d);
+    };
+    std::vector<HostPath> paths;
+    paths.push_back(std::move(path));
+    const auto device = make_host_device({"host:0", "host", "planted", "", "", {}}, std::move(paths));
+    const auto finding = probe_integers(*device, device->implementations().front(), {40, 4, 1}, 1);
+    ASSERT_TRUE(finding) << finding.error().message;
+    EXPECT_EQ(finding->agrees, false);
+    const std::string& said = finding->contradiction;
+    EXPECT_EQ(said.find("it saturates") != said.npos, saturates) << said;
   }
 }
 

@@ -59,6 +59,8 @@ struct FillRequest {
 ///    16 bits, shows;
 ///  - overflow: magnitudes of 96 to 128, one sign a line of the reduction: the sums leave 32 bits from
 ///    K = 2^31 / 112^2 (about 171,000) on, in either direction;
+///  - an i32 addend of such a product is any of the 2^32 values under uniform, and within 2^20 of the ends of
+///    int32 under overflow, so that short sums leave it too;
 ///  - wide, subnormal and nan_cone mean nothing for integers (see `suits`).
 ///
 /// What the fills mean exactly, s^2 being a product's scale and K the reduction's length:

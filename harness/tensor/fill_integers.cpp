@@ -4,6 +4,17 @@ namespace parity::fills {
 namespace {
 
 void fill_i32(Tensor& tensor, const FillRequest& request, const Source& source) {
+  if (request.role == FillRole::addend && request.accumulate == DType::i32) {
+    const auto word = [&](std::int64_t i) { return source.random(i, Purpose::value).word[0]; };
+    if (request.fill == Fill::uniform)
+      return generate(
+          tensor, [&](std::int64_t i) { return static_cast<double>(static_cast<std::int32_t>(word(i))); });
+    if (request.fill == Fill::overflow)
+      return generate(tensor, [&](std::int64_t i) {
+        const double inside = static_cast<double>(word(i) >> 12);  // below 2^20
+        return (word(i) & 1U) != 0 ? 2147483647.0 - inside : -2147483648.0 + inside;
+      });
+  }
   if (request.fill == Fill::selector && request.role != FillRole::left)
     return fill_selector(tensor, request, source);
   if (request.fill == Fill::positive)

@@ -237,12 +237,20 @@ TEST(IntegerFillTest, Int8UsesItsRange) {
 }
 
 TEST(IntegerFillTest, Int8SumsLeave32BitsWhereTheyShould) {
-  constexpr std::int64_t k = 200000;
-  const Problem beyond(Fill::overflow, DType::i8, DType::i32, DType::i32, 2, 2, k);
+  constexpr std::int64_t k = 180000;
+  const Problem beyond(Fill::overflow, DType::i8, DType::i32, DType::i32, 1, 2, k);
   for (const double sum : beyond.results()) {
     EXPECT_GT(std::fabs(sum), 0x1p31);
     EXPECT_LT(std::fabs(sum), 0x1p32);
   }
+  Tensor addend = *Tensor::create(DType::i32, {1000});
+  fill_tensor(addend, {Fill::overflow, FillRole::addend, 1, 2, -1, 48, DType::i32, DType::i32, false});
+  std::int64_t above = 0;
+  for (const double x : to_doubles(addend)) {
+    EXPECT_GE(std::fabs(x), 0x1p31 - 0x1p20);
+    above += x > 0;
+  }
+  EXPECT_NEAR(static_cast<double>(above), 500, 100);
   const Problem cancelling(Fill::cancelling, DType::i8, DType::i32, DType::i32, 2, 2, 1000);
   for (const double sum : cancelling.results()) EXPECT_LT(std::fabs(sum), 12000);  // 4 sigma of the remainder
 }

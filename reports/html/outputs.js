@@ -17,7 +17,8 @@ function statisticsList(output) {
     if (name === "norm ratio") return [name, nearOne(1 - number(value))];
     return [name, name.startsWith("err/") ? ratioText(value) : short(value)];
   }).filter(Boolean);
-  lines.push(["ULP, 50/90/99/99.9 %", output.q.slice(0, 4).map((value) => short(value, 2)).join(" / ")], ["max ULP", short(output.q[4])]);
+  // Integers have no ULP; how many differ and by how much stands above.
+  if (!output.dtype.startsWith("i")) lines.push(["ULP, 50/90/99/99.9 %", output.q.slice(0, 4).map((value) => short(value, 2)).join(" / ")], ["max ULP", short(output.q[4])]);
   lines.push(["worst aggregate", `${short(output.aggregate)} σ`]);
   return make("dl", {class: "statistics"}, lines.map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, value))));
 }

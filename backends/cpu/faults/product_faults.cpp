@@ -1,7 +1,10 @@
 // Faults of products (rung 1), each with a case that shows it.
+#include <algorithm>
 #include <cstring>
 
 #include "backends/cpu/faults/fault_kernels.hpp"
+#include "harness/numerics/integer_matmul.hpp"
+#include "harness/numerics/value_access.hpp"
 #include "harness/numerics/value_shape.hpp"
 #include "harness/tensor/convert.hpp"
 #include "harness/tensor/poison.hpp"
@@ -77,9 +80,58 @@ Replacements last_term_lost() {
   return r;
 }
 
+/// A product of integers, two terms at a time: `product` of two factors, `add(sum, p, q)` of two products.
+template <class Product, class Add>
+Replacements integer_sums(Product product, Add add) {
+  Replacements r;
+  r.matmul = [product, add](Arithmetic&, const Value& a, bool ta, const Value& b, bool tb) {
+    const Value left = ta ? transpose(a) : a, right = tb ? transpose(b) : b;
+    Value out = make_value(1, left.rows, right.cols);
+    for (Index i = 0; i < out.size(); ++i) {
+      const Index row = i / out.cols, col = i % out.cols;
+      const auto term = [&](Index k) {
+        return k >= left.cols ? 0
+                              : product(left.v[static_cast<std::size_t>(row * left.cols + k)],
+                                        right.v[static_cast<std::size_t>(k * right.cols + col)]);
+      };
+      double sum = 0;
+      for (Index k = 0; k < left.cols; k += 2) sum = add(sum, term(k), term(k + 1));
+      out.v[static_cast<std::size_t>(i)] = wrapped_i32(sum);
+    }
+    return out;
+  };
+  return r;
+}
+
+double plain_product(double a, double b) {
+  return a * b;
+}
+double plain_sum(double sum, double p, double q) {
+  return sum + p + q;
+}
+/// The second factor is read as a number from 0 to 255.
+double unsigned_product(double a, double b) {
+  return a * (b < 0 ? b + 256 : b);
+}
+/// The accumulator stops at the ends of int32.
+double saturating_sum(double sum, double p, double q) {
+  const auto cut = [](double x) { return std::clamp(x, -2147483648.0, 2147483647.0); };
+  return cut(cut(sum + p) + q);
+}
+/// Two products are added in 16 bits that stop at their ends, as some instructions do.
+double paired_sum(double sum, double p, double q) {
+  return sum + std::clamp(p + q, -32768.0, 32767.0);
+}
+/// fp32 holds no odd number beyond 2^24.
+double fp32_sum(double sum, double p, double q) {
+  return static_cast<double>(static_cast<float>(sum + p + q));
+}
+
 }  // namespace
 
 std::vector<Fault> product_faults() {
+  const std::string differ = "elements differ from the exact result";
+  const std::string long_sums = "gemm m=2 n=2 k=180224 in=i8 fill=overflow";
   const std::string bound = "beyond the hard bound", k588 = "gemm m=33 n=17 k=588 in=f16";
   return {
       {"gemm-fp16-accumulation", "gemm", evaluated(with(sums_in(DType::f16))), k588, "D", bound},
@@ -91,6 +143,16 @@ std::vector<Fault> product_faults() {
        "NaN or infinite"},
       {"gemm-writes-past-end", "gemm", and_then(write_past_end), "gemm m=33 n=17 k=63 in=f16", "D",
        "overwritten outside its elements"},
+      {"gemm-integers-saturate", "gemm", evaluated(with(integer_sums(plain_product, saturating_sum))),
+       long_sums, "D", differ},
+      {"gemm-integers-unsigned", "gemm", evaluated(with(integer_sums(unsigned_product, plain_sum))),
+       "gemm m=33 n=47 k=65 in=i8", "D", differ},
+      {"gemm-integers-paired", "gemm", evaluated(with(integer_sums(plain_product, paired_sum))),
+       "gemm m=33 n=47 k=65 in=i8 fill=saturated", "D", differ},
+      {"gemm-integers-in-fp32", "gemm", evaluated(with(integer_sums(plain_product, fp32_sum))), long_sums,
+       "D", differ},
+      {"gemm-integers-last-term-lost", "gemm", evaluated(with(last_term_lost())), "gemm m=33 n=47 k=65 in=i8",
+       "D", differ},
   };
 }
 

@@ -52,6 +52,16 @@ class GemmStage final : public Stage {
     return list;
   }
 
+  Result<void> check_integers(const Case& c) const override {
+    const double alpha = c.parameters.real("alpha", 1), beta = c.parameters.real("beta", 0);
+    if (alpha != 1 || (beta != 0 && beta != 1))
+      return bad_input(fmt::format(
+          "alpha={} beta={}: a product of integers is A B or A B + C (alpha=1, beta=0 or 1)", alpha, beta));
+    if (asks_gradient(c))
+      return bad_input("gradient=y: a product of integers has no derivative; leave it out or take in=f32");
+    return {};
+  }
+
   Result<Program> build(const Case& c) const override {
     const Attributes& p = c.parameters;
     const std::int64_t m = p.integer("m"), n = p.integer("n"), k = p.integer("k"),
@@ -143,6 +153,7 @@ class GemmStage final : public Stage {
   }
 
   bool exact(const Case& c) const override {
+    if (c.input == DType::i8) return true;  // modulo 2^32, whatever the values
     return (c.fill == Fill::integer || c.fill == Fill::selector) &&
            exact_factor(c.parameters.real("alpha", 1)) && exact_factor(c.parameters.real("beta", 0)) &&
            !asks_gradient(c);
