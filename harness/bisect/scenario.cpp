@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "harness/base/text.hpp"
 
@@ -56,8 +57,6 @@ class ScenarioReader {
     for (const auto& [name, text] : {std::pair<std::string_view, std::string*>{"what", &s.what},
                                      {"case", &s.case_text},
                                      {"fault", &s.fault},
-                                     {"finds", &s.finds},
-                                     {"op", &s.op},
                                      {"tensor", &s.tensor}})
       if (word == name) {
         *text = rest;
@@ -67,10 +66,14 @@ class ScenarioReader {
       s.paths = parts_of(rest, ' ');
       return {};
     }
-    if (word == "cause") {
-      s.causes = parts_of(rest, '|');
-      return {};
-    }
+    for (const auto& [name, list] :
+         {std::pair<std::string_view, std::vector<std::string>*>{"finds", &s.finds},
+          {"op", &s.ops},
+          {"cause", &s.causes}})
+      if (word == name) {
+        *list = parts_of(rest, '|');
+        return {};
+      }
     if (word == "set") {
       auto setting = parse_setting(rest);
       if (!setting) return wrong(setting.error().message);
@@ -83,7 +86,8 @@ class ScenarioReader {
       s.change = *std::move(change);
       return {};
     }
-    if (word == "step" || word == "timestep" || word == "element") return numbers(word, rest);
+    if (word == "step" || word == "timestep" || word == "element" || word == "race")
+      return numbers(word, rest);
     if (word == "reference") {
       s.reference = take_word(rest);
       const auto factor = parse_number<double>(rest);
@@ -109,7 +113,8 @@ class ScenarioReader {
     std::vector<std::int64_t> values;
     for (const std::string& part : parts_of(rest, ',')) {
       const auto value = parse_number<double>(part);
-      if (!value || !(*value >= 0 && *value < 1e15)) return wrong(fmt::format("'{}' is no index", part));
+      if (!value || !(*value >= 0 && *value < 1e15) || std::floor(*value) != *value)
+        return wrong(fmt::format("'{}' is no index", part));
       values.push_back(static_cast<std::int64_t>(*value));
     }
     if (word == "element") {
@@ -117,7 +122,10 @@ class ScenarioReader {
       return {};
     }
     if (values.size() != 1) return wrong(fmt::format("'{}' takes one number", word));
-    (word == "step" ? s.step : s.timestep) = values.front();
+    if (word == "race")
+      s.race_runs = values.front();
+    else
+      (word == "step" ? s.step : s.timestep) = values.front();
     return {};
   }
 
@@ -130,9 +138,13 @@ class ScenarioReader {
     if (s.what.empty()) return lacks("has no 'what'");
     if (s.case_text.empty() && s.fault.empty()) return lacks("has no 'case'");
     if (s.finds.empty()) return lacks("does not say what bisecting finds");
-    if (s.finds != "healthy" && s.finds != "given" && s.finds != "varies" &&
-        (s.op.empty() || s.causes.empty()))
+    const auto names_none = [](const std::string& kind) {
+      return kind == "healthy" || kind == "given" || kind == "varies";
+    };
+    if (!std::ranges::all_of(s.finds, names_none) && (s.ops.empty() || s.causes.empty()))
       return lacks("names no op and cause");
+    if (s.race_runs > 0 && (s.fault.empty() || s.ops.empty() || !s.element.empty()))
+      return lacks("is a race: it names a fault and its ops, and no element");
     if (!s.fault.empty() + s.change.has_value() + !s.reference.empty() > 1)
       return lacks("has more than one of fault, plant and reference");
     return {};

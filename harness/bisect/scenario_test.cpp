@@ -57,6 +57,17 @@ TEST(Scenario, AListSaysWhereItIsWrong) {
   EXPECT_NE(message((whole + "fault f\nplant h unwritten\n").c_str()).find("more than one of"),
             std::string::npos);
   EXPECT_NE(message((whole + whole).c_str()).find("a second scenario"), std::string::npos);
+  // What a race may leave is open; whose kernel it is in is not.
+  const std::string race =
+      "scenario r\n what w\n fault f\n race 8\n finds not_finite | varies\n op a | b\n cause overflow\n";
+  const auto races = parse_scenarios(race, "list");
+  ASSERT_TRUE(races) << races.error().message;
+  EXPECT_EQ(races->front().race_runs, 8);
+  EXPECT_EQ(races->front().finds, (std::vector<std::string>{"not_finite", "varies"}));
+  EXPECT_EQ(races->front().ops, (std::vector<std::string>{"a", "b"}));
+  for (const char* wrong : {"scenario r\n what w\n fault f\n race 8\n finds varies\n", "element 1, 2\n",
+                            "race 2.5\n", "race x\n"})
+    EXPECT_NE(message((wrong[0] == 's' ? wrong : race + wrong).c_str()), "") << wrong;
 }
 
 TEST(Scenario, TheListThatShipsIsReadAndLongEnough) {

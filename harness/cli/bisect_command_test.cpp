@@ -191,6 +191,14 @@ TEST(BisectCommand, AListOfScenarios) {
   EXPECT_EQ(run(one + "5\n missed cpu it is a test\n").code, 4);
   EXPECT_EQ(run(one + "6\n not cpu no such thing\n").code, 4);
   EXPECT_EQ(run(one + "x\n").code, 2);
+  // Of a race much is right, but not another op.
+  const std::string race =
+      "scenario r\n what w\n fault attention-mask-one-far\n race 2\n cause wrong value\n";
+  EXPECT_EQ(run(race + " finds varies | out_of_contract\n op gemm | attention\n").code, 0);
+  const ProgramRun other = run(race + " finds out_of_contract\n op gemm | rope\n");
+  EXPECT_EQ(other.code, 1) << other.err;
+  expect_holds(other.out, "the op is gemm or rope");
+  EXPECT_EQ(run(race + " finds not_finite | varies\n op attention\n").code, 1);
   // A change that does nothing is no scenario.
   const ProgramRun nothing =
       run("scenario a\n what w\n case gemm m=5 n=7 k=9\n plant D[4, 6] times 1\n finds healthy\n");

@@ -28,6 +28,18 @@ bool found_something(const BisectReport& report) {
   return report.kind != BisectReport::Kind::healthy;
 }
 
+bool holds(const std::vector<std::string>& list, std::string_view text) {
+  return std::ranges::find(list, text) != list.end();
+}
+
+/// The op whose result that is.
+std::string op_that_makes(const Program& program, const std::string& tensor) {
+  const auto id = program.find(tensor);
+  for (const OpCall& call : program.calls)
+    if (id && std::ranges::find(call.outputs, *id) != call.outputs.end()) return call.op;
+  return {};
+}
+
 class ScenarioRunner {
  public:
   ScenarioRunner(const Context& context, Device& device, FaultyDevices& faulty)
@@ -41,7 +53,8 @@ class ScenarioRunner {
                                                const std::vector<std::string>& wanted) const;
   Result<bool> attempt(const Scenario& scenario, Device& device, const Case& c, const std::string& path,
                        BisectOptions options, ScenarioRow& row);
-  std::string what_is_wrong(const Scenario& scenario, const BisectReport& report) const;
+  std::string what_is_wrong(const Scenario& scenario, const BisectReport& report,
+                            const std::string& row_op) const;
   std::string element_is_wrong(const Scenario& scenario, const BisectTarget& faulty,
                                const BisectOptions& options, const Producer& producer);
 
@@ -65,13 +78,17 @@ Result<std::string> ScenarioRunner::case_of(const Scenario& scenario, std::vecto
 }
 
 /// Kind, op, place and cause against what the scenario says; empty: all right.
-std::string ScenarioRunner::what_is_wrong(const Scenario& scenario, const BisectReport& report) const {
+std::string ScenarioRunner::what_is_wrong(const Scenario& scenario, const BisectReport& report,
+                                          const std::string& row_op) const {
   const std::string_view kind = name_of(report.kind);
-  if (scenario.finds.empty() ? !found_something(report) : kind != scenario.finds)
-    return fmt::format("it found {}, not {}", kind, scenario.finds.empty() ? "the fault" : scenario.finds);
+  if (scenario.finds.empty() ? !found_something(report) : !holds(scenario.finds, kind))
+    return fmt::format(
+        "it found {}, not {}", kind,
+        scenario.finds.empty() ? "the fault" : fmt::to_string(fmt::join(scenario.finds, " or ")));
+  if (!row_op.empty() && !scenario.ops.empty() && !holds(scenario.ops, row_op))
+    return fmt::format("the op is {}", fmt::join(scenario.ops, " or "));
   if (!report.producer) return {};
   const Producer& p = *report.producer;
-  if (!scenario.op.empty() && p.op != scenario.op) return fmt::format("the op is {}", scenario.op);
   if (!scenario.tensor.empty() && p.tensor != scenario.tensor)
     return fmt::format("the tensor is {}", scenario.tensor);
   if (scenario.step && p.step != *scenario.step) return fmt::format("the step is {}", *scenario.step);
@@ -89,7 +106,7 @@ std::string ScenarioRunner::what_is_wrong(const Scenario& scenario, const Bisect
     }
   }
   const std::string cause(name_of(p.examined.cause.kind));
-  if (!causes.empty() && std::ranges::find(causes, cause) == causes.end())
+  if (!causes.empty() && !holds(causes, cause))
     return fmt::format("the cause is {}", fmt::join(causes, " or "));
   return {};
 }
@@ -113,7 +130,7 @@ std::string ScenarioRunner::element_is_wrong(const Scenario& scenario, const Bis
   // An earlier call may have changed within its contract; an op that the list names was compared above.
   const bool earlier =
       parting->step < producer.step || (parting->step == producer.step && parting->call < producer.call);
-  if (earlier && scenario.op.empty())
+  if (earlier && scenario.ops.empty())
     return fmt::format("bits are others from call {} of step {} on", parting->call, parting->step);
   return {};
 }
@@ -151,6 +168,7 @@ Result<bool> ScenarioRunner::attempt(const Scenario& scenario, Device& device, c
   const auto report = bisect_program(first, options);
   if (!report) return tl::unexpected(report.error());
   row.path = path;
+  row.op.clear(), row.where.clear(), row.cause.clear();
   row.found = name_of(report->kind);
   row.cost = report->cost;
   if (report->producer) {
@@ -158,8 +176,14 @@ Result<bool> ScenarioRunner::attempt(const Scenario& scenario, Device& device, c
     row.where = place_of_producer(*report->producer);
     row.cause = name_of(report->producer->examined.cause.kind);
   }
-  row.why = what_is_wrong(scenario, *report);
-  if (row.why.empty() && report->producer && (!scenario.fault.empty() || scenario.change))
+  if (report->kind == BisectReport::Kind::varies && !report->varying.empty()) {
+    row.where = report->varying.front(), row.cause = "bits from run to run";
+    if (const auto program = first.stage()->build(c)) row.op = op_that_makes(*program, row.where);
+  }
+  row.why = what_is_wrong(scenario, *report, row.op);
+  // Of a race another run than the one that was judged tells nothing.
+  if (row.why.empty() && report->producer && scenario.race_runs == 0 &&
+      (!scenario.fault.empty() || scenario.change))
     row.why = element_is_wrong(scenario, target(), options, *report->producer);
   return found_something(*report);
 }
@@ -200,18 +224,20 @@ Result<ScenarioRow> ScenarioRunner::run(const Scenario& scenario) {
   }
   bool acts = false;
   for (const std::string& path : *legal) {
-    const auto found = attempt(scenario, *device, c, path, options, row);
+    auto found = attempt(scenario, *device, c, path, options, row);
+    for (std::int64_t i = 1; i < scenario.race_runs && found && !*found; ++i)
+      found = attempt(scenario, *device, c, path, options, row);
     // A device that fails is an answer, and a wrong one; what it has no kernel to plant with is none.
     if (!found && found.error().kind == ErrorKind::unsupported) return absent(found.error().message);
     if (!found) row.why = found.error().message;
-    if (!found || *found || scenario.finds == "healthy") break;
+    if (!found || *found || holds(scenario.finds, "healthy")) break;
     // What leaves every bit as it was is no fault on this path.
     const BisectTarget faulty{context_.ops, context_.stages, *device, c, path};
     const BisectTarget healthy{context_.ops, context_.stages, device_, c, path};
     const auto parting = part(faulty, healthy, options, stage.steps(c) - 1, "");
     acts = acts || scenario.fault.empty() || !parting || parting->parts;
   }
-  if (!acts && row.found == name_of(BisectReport::Kind::healthy) && scenario.finds != "healthy")
+  if (!acts && row.found == name_of(BisectReport::Kind::healthy) && !holds(scenario.finds, "healthy"))
     return absent("it does not act here: every bit is the healthy kernel's");
   const std::string known = reason_for(scenario.misses, device_.info());
   row.outcome = row.why.empty() ? Outcome::right : known.empty() ? Outcome::wrong : Outcome::missed;
