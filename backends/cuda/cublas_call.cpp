@@ -36,6 +36,37 @@ Support fits_cublas(const GemmProblem& problem) {
   return {};
 }
 
+Support fits_cublas_i8(const GemmProblem& problem) {
+  // The manual of cublasGemmEx: compute type 32I wants A and B on four bytes, lda and ldb in multiples of
+  // four, and alpha and beta of 0 or 1. A tensor starts on a guard zone, whose size is one; an entry of a
+  // batch must do so too.
+  struct Factor {
+    const char* name;
+    const MatrixPort& port;
+  };
+  for (const Factor& factor : {Factor{"A", problem.a}, Factor{"B", problem.b}}) {
+    const std::int64_t ld = leading_dimension(factor.port);
+    if (ld % 4 != 0) {
+      return {
+          Support::Kind::unsupported,
+          fmt::format("cuBLAS multiplies int8 matrices whose leading dimension is a multiple of 4; that of "
+                      "{} is {}",
+                      factor.name, ld)};
+    }
+    if (factor.port.batch_stride % 4 != 0) {
+      return {Support::Kind::unsupported,
+              fmt::format("cuBLAS multiplies int8 matrices that start on 4 bytes; those of {} are {} apart",
+                          factor.name, factor.port.batch_stride)};
+    }
+  }
+  if (problem.alpha != 1 || (problem.c && problem.beta != 1)) {
+    return {Support::Kind::unsupported,
+            fmt::format("cuBLAS multiplies int8 matrices with alpha and beta of 0 or 1, not {} and {}",
+                        problem.alpha, problem.beta)};
+  }
+  return fits_cublas(problem);
+}
+
 CublasCall cublas_call(const GemmProblem& problem) {
   CublasCall call;
   call.op_first = problem.trans_b ? cublas_op_t : cublas_op_n;

@@ -19,6 +19,9 @@ struct CublasCall {
 /// unsupported when a leading dimension does not fit the interface's int, C has another dtype than D, or
 /// alpha is 0 (the BLAS convention does not read A and B then, the reference does).
 Support fits_cublas(const GemmProblem& problem);
+/// The same of integers: cuBLAS takes their factors where rows, and the entries of a batch, start on
+/// multiples of four bytes.
+Support fits_cublas_i8(const GemmProblem& problem);
 /// Only for a problem that fits.
 CublasCall cublas_call(const GemmProblem& problem);
 

@@ -13,10 +13,11 @@
 namespace parity::cuda {
 
 #if __has_include(<cublas_v2.h>)
-static_assert(CUBLAS_STATUS_SUCCESS == 0 && static_cast<int>(CUBLAS_OP_N) == cublas_op_n &&
-              static_cast<int>(CUBLAS_OP_T) == cublas_op_t);
+static_assert(CUBLAS_STATUS_SUCCESS == 0 && CUBLAS_STATUS_NOT_SUPPORTED == cublas_status_not_supported &&
+              static_cast<int>(CUBLAS_OP_N) == cublas_op_n && static_cast<int>(CUBLAS_OP_T) == cublas_op_t);
 static_assert(static_cast<int>(CUBLAS_COMPUTE_16F) == cublas_compute_16f &&
               static_cast<int>(CUBLAS_COMPUTE_32F) == cublas_compute_32f &&
+              static_cast<int>(CUBLAS_COMPUTE_32I) == cublas_compute_32i &&
               static_cast<int>(CUBLAS_COMPUTE_32F_PEDANTIC) == cublas_compute_32f_pedantic &&
               static_cast<int>(CUBLAS_COMPUTE_32F_FAST_TF32) == cublas_compute_32f_fast_tf32);
 static_assert(static_cast<int>(CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION) ==

@@ -20,10 +20,12 @@ enum CublasCompute : int {
   cublas_compute_16f = 64,
   cublas_compute_32f = 68,
   cublas_compute_32f_pedantic = 69,
+  cublas_compute_32i = 72,
   cublas_compute_32f_fast_tf32 = 77,
 };
 enum CublasMath : int { cublas_disallow_reduced_precision_reduction = 16 };
 inline constexpr int cublas_gemm_default = -1;
+inline constexpr CublasStatus cublas_status_not_supported = 15;
 
 /// libcublas, loaded. Functions as in the cuBLAS manual.
 struct CublasLibrary {

@@ -16,6 +16,7 @@ struct GemmOp {
   ReadProblem read;
 };
 constexpr GemmOp ops[] = {{"gemm", read_gemm}, {"linear", read_linear}};
+constexpr GemmOp integer_op{"gemm", read_integer_gemm};
 
 /// Further limits of a kernel, beyond what reading a problem checks.
 using FitsProblem = Support (*)(const GemmProblem&);
@@ -138,6 +139,37 @@ std::vector<VendorPath> vendor_paths() {
   };
 }
 
+Path integer_path(const char* name, const char* summary, MakeGemmStep make, FitsProblem fits = nullptr) {
+  Path path = path_of(integer_op, make, fits);
+  Implementation& i = path.implementation;
+  i.path = name;
+  i.summary = summary;
+  i.contract = integer_model();
+  i.input = i.contract.precision.input;
+  i.accumulate = i.contract.precision.accumulate;
+  i.stores = {i.contract.precision.store};
+  i.multiply = i.contract.precision.multiply;
+  // Exact in any order: so a vendor's bits are as well known as our own.
+  i.knowledge = OrderKnowledge::declared;
+  i.replays = {i.contract};
+  return path;
+}
+
+std::vector<Path> integer_paths(const DeviceTraits& traits) {
+  std::vector<Path> paths{
+      integer_path("tiled_i8_i32", "shared-memory tiles of 64x64, dp4a, 32-bit sums that wrap",
+                   make_tiled_i8_step),
+      integer_path("wmma_i8_i32", "tensor cores by nvcuda::wmma 16x16x16 of int8, 32-bit sums that wrap",
+                   make_wmma_i8_step),
+      integer_path("cublas_i8_i32", "cuBLAS, int8 inputs, 32-bit integer sums", make_cublas_i8_step,
+                   fits_cublas_i8),
+  };
+  paths[0].support = needs_capability(traits, 61, "byte dot products (dp4a)");
+  paths[1].support = needs_capability(traits, 72, "int8 tensor cores");
+  paths[2].support = needs_cublas(traits, needs_capability(traits, 61, "int8 kernels"));
+  return paths;
+}
+
 }  // namespace
 
 std::vector<Path> gemm_paths(const DeviceTraits& traits) {
@@ -156,6 +188,7 @@ std::vector<Path> gemm_paths(const DeviceTraits& traits) {
       }
     }
   }
+  for (Path& path : integer_paths(traits)) paths.push_back(std::move(path));
   return paths;
 }
 

@@ -1,4 +1,5 @@
 #pragma once
+#include "backends/cuda/integer_gemm.hpp"
 #include "backends/cuda/problem.hpp"
 #include "backends/cuda/step.hpp"
 
@@ -10,6 +11,12 @@ using MakeGemmStep = Result<std::unique_ptr<Step>> (*)(StepContext& context, con
 Result<std::unique_ptr<Step>> make_tiled_step(StepContext& context, const GemmProblem& problem);
 Result<std::unique_ptr<Step>> make_wmma_step(StepContext& context, const GemmProblem& problem);
 Result<std::unique_ptr<Step>> make_wmma_f16_step(StepContext& context, const GemmProblem& problem);
+/// 8-bit integers with 32-bit sums that wrap.
+Result<std::unique_ptr<Step>> make_tiled_i8_step(StepContext& context, const GemmProblem& problem);
+Result<std::unique_ptr<Step>> make_wmma_i8_step(StepContext& context, const GemmProblem& problem);
+/// What the library says it does not support when it is called ends the run as unsupported, with its word for
+/// it.
+Result<std::unique_ptr<Step>> make_cublas_i8_step(StepContext& context, const GemmProblem& problem);
 /// Plain fp32, pedantic: no TF32 and no emulation whatever the environment says.
 Result<std::unique_ptr<Step>> make_cublas_f32_step(StepContext& context, const GemmProblem& problem);
 Result<std::unique_ptr<Step>> make_cublas_tf32_step(StepContext& context, const GemmProblem& problem);
@@ -21,5 +28,7 @@ Result<std::unique_ptr<Step>> make_cublas_f16_step(StepContext& context, const G
 
 /// Addresses and strides for the kernels; transpositions become swapped strides.
 GemmArguments gemm_arguments(const StepContext& context, const GemmProblem& problem);
+/// The same for a problem of integers.
+IntegerGemm integer_gemm(const StepContext& context, const GemmProblem& problem);
 
 }  // namespace parity::cuda

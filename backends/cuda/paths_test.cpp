@@ -29,7 +29,7 @@ Support support_of(const DeviceTraits& traits, std::string_view path, std::strin
 
 TEST(Paths, AllAreLegalOnHopper) {
   const auto paths = make_paths(device(9, 0));
-  EXPECT_EQ(std::ranges::count_if(paths, [](const Path& p) { return p.implementation.op == "gemm"; }), 9);
+  EXPECT_EQ(std::ranges::count_if(paths, [](const Path& p) { return p.implementation.op == "gemm"; }), 12);
   for (const Path& path : paths) {
     EXPECT_TRUE(path.support.legal()) << path.implementation.path << ": " << path.support.reason;
     EXPECT_TRUE(path.fits && path.make) << path.implementation.op;
@@ -46,11 +46,14 @@ TEST(Paths, ReasonsSayWhatIsMissing) {
   EXPECT_FALSE(support_of(device(6, 1), "wmma_f16_f32").legal());
   EXPECT_TRUE(support_of(device(7, 5), "wmma_f16_f32").legal());
   EXPECT_TRUE(support_of(device(7, 5), "tiled_f32").legal());
+  EXPECT_NE(support_of(device(7, 0), "wmma_i8_i32").reason.find("7.2"), std::string::npos);
+  EXPECT_NE(support_of(device(6, 0), "tiled_i8_i32").reason.find("dp4a"), std::string::npos);
 
   DeviceTraits without = device(9, 0);
   without.cublas = nullptr;
   without.no_cublas = "libcublas.so.13: cannot open";
   EXPECT_EQ(support_of(without, "cublas_f32").reason, without.no_cublas);
+  EXPECT_EQ(support_of(without, "cublas_i8_i32").reason, without.no_cublas);
   EXPECT_TRUE(support_of(without, "wmma_f16_f32").legal());
 
   DeviceTraits other_build = device(8, 6);
@@ -83,7 +86,9 @@ TEST(Paths, EveryReplayIsDefinite) {
 TEST(Paths, OwnKernelsDeclareTheirOrderAndVendorsDoNot) {
   for (const Path& path : make_paths(device(9, 0))) {
     const Implementation& i = path.implementation;
-    const bool vendor = i.path.starts_with("cublas"), atomic = i.path.starts_with("atomic");
+    // Sums of integers are exact in any order: so a vendor's are known too.
+    const bool vendor = i.path.starts_with("cublas") && i.input != DType::i8,
+               atomic = i.path.starts_with("atomic");
     EXPECT_EQ(i.knowledge, vendor   ? OrderKnowledge::candidates
                            : atomic ? OrderKnowledge::unknown
                                     : OrderKnowledge::declared)
@@ -138,6 +143,21 @@ TEST(Paths, Fp16AccumulatorsAreRoundedToNearest) {
   const auto ampere = make_paths(device(8, 0));
   const Implementation& i = find_path(ampere, "wmma_f16_f16", "gemm")->implementation;
   EXPECT_EQ(i.replays.front().accumulation->adder, (MultiTermAdder{8, 24, Rounding::nearest_even}));
+}
+
+TEST(Paths, IntegersAreExactInAnyOrderAndOnlyProducts) {
+  const auto paths = make_paths(device(9, 0));
+  for (const char* name : {"tiled_i8_i32", "wmma_i8_i32", "cublas_i8_i32"}) {
+    EXPECT_EQ(find_path(paths, name, "linear"), nullptr);
+    const Implementation& i = find_path(paths, name, "gemm")->implementation;
+    EXPECT_EQ(i.input, DType::i8);
+    EXPECT_EQ(i.accumulate, DType::i32);
+    EXPECT_EQ(i.stores, std::vector{DType::i32});
+    EXPECT_EQ(i.multiply, format_of(DType::i8));
+    EXPECT_TRUE(sums_integers(i.contract));
+    ASSERT_EQ(i.replays.size(), 1u);
+    EXPECT_TRUE(sums_integers(i.replays.front()));
+  }
 }
 
 TEST(Paths, Tf32IsNamedAsWhatItIs) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <limits>
 
 namespace parity::cuda {
@@ -54,7 +55,20 @@ Result<TensorId> port(const std::vector<TensorId>& ids, std::size_t index, const
   return ids[index];
 }
 
-Result<MatrixPort> matrix(TensorId id, const Program& program) {
+/// The dtypes that a kernel's ports may have.
+struct PortTypes {
+  bool (*factor)(DType);
+  bool (*other)(DType);  ///< C and D
+  const char* factors;
+  const char* others;
+};
+constexpr PortTypes float_ports{[](DType dtype) { return element_of(dtype).has_value(); },
+                                [](DType dtype) { return element_of(dtype).has_value(); },
+                                "f32, f16 and bf16", "f32, f16 and bf16"};
+constexpr PortTypes integer_ports{[](DType dtype) { return dtype == DType::i8; },
+                                  [](DType dtype) { return dtype == DType::i32; }, "i8", "i32"};
+
+Result<MatrixPort> matrix(TensorId id, const Program& program, const PortTypes& types, bool factor) {
   const TensorSpec& spec = program.spec(id);
   const std::size_t rank = spec.shape.size();
   if (rank != 2 && rank != 3) {
@@ -62,9 +76,9 @@ Result<MatrixPort> matrix(TensorId id, const Program& program) {
         fmt::format("'{}' has shape {}; the CUDA kernels take [rows, cols] or [batch, rows, cols]", spec.name,
                     to_string(spec.shape)));
   }
-  if (!element_of(spec.dtype)) {
-    return unsupported(
-        fmt::format("'{}' is {}; the CUDA kernels take f32, f16 and bf16", spec.name, name_of(spec.dtype)));
+  if (!(factor ? types.factor : types.other)(spec.dtype)) {
+    return unsupported(fmt::format("'{}' is {}; the CUDA kernels take {}", spec.name, name_of(spec.dtype),
+                                   factor ? types.factors : types.others));
   }
   for (const std::int64_t size : spec.shape) {
     // The kernels step past an edge by up to a tile: keep that inside int too.
@@ -108,7 +122,8 @@ Result<void> needs(bool holds, const OpCall& call, std::string_view what) {
 }
 
 /// Ports 0 and 1, and output 0, with m, n, k and batch.
-Result<GemmProblem> read_product(const OpCall& call, const Program& program, bool trans_a, bool trans_b) {
+Result<GemmProblem> read_product(const OpCall& call, const Program& program, bool trans_a, bool trans_b,
+                                 const PortTypes& types) {
   GemmProblem p;
   p.trans_a = trans_a;
   p.trans_b = trans_b;
@@ -116,7 +131,7 @@ Result<GemmProblem> read_product(const OpCall& call, const Program& program, boo
   for (std::size_t i = 0; i < 3; ++i) {
     const auto id = i < 2 ? port(call.inputs, i, call, program) : port(call.outputs, 0, call, program);
     if (!id) return tl::unexpected(id.error());
-    const auto read = matrix(*id, program);
+    const auto read = matrix(*id, program, types, i < 2);
     if (!read) return tl::unexpected(read.error());
     *ports[i] = *read;
   }
@@ -150,18 +165,16 @@ bool has_port(const OpCall& call, std::size_t index) {
   return index < call.inputs.size() && call.inputs[index] != no_tensor;
 }
 
-}  // namespace
-
-Result<GemmProblem> read_gemm(const OpCall& call, const Program& program) {
+Result<GemmProblem> read_any_gemm(const OpCall& call, const Program& program, const PortTypes& types) {
   auto p = read_product(call, program, call.attributes.integer("trans_a") != 0,
-                        call.attributes.integer("trans_b") != 0);
+                        call.attributes.integer("trans_b") != 0, types);
   if (!p) return p;
   p->alpha = static_cast<float>(call.attributes.real("alpha", 1.0));
   p->beta = static_cast<float>(call.attributes.real("beta", 0.0));
   if (p->beta != 0 && has_port(call, 2)) {
     const auto id = port(call.inputs, 2, call, program);
     if (!id) return tl::unexpected(id.error());
-    const auto c = matrix(*id, program);
+    const auto c = matrix(*id, program, types, false);
     if (!c) return tl::unexpected(c.error());
     const std::int64_t batch = batch_of(*c, program);
     if (auto ok = needs(c->rows == p->m && c->cols == p->n && (batch == 1 || batch == p->batch), call,
@@ -174,8 +187,26 @@ Result<GemmProblem> read_gemm(const OpCall& call, const Program& program) {
   return p;
 }
 
+}  // namespace
+
+Result<GemmProblem> read_gemm(const OpCall& call, const Program& program) {
+  return read_any_gemm(call, program, float_ports);
+}
+
+Result<GemmProblem> read_integer_gemm(const OpCall& call, const Program& program) {
+  auto p = read_any_gemm(call, program, integer_ports);
+  if (!p) return p;
+  for (const float factor : {p->alpha, p->beta}) {
+    if (factor != std::trunc(factor) || std::abs(factor) >= 0x1p31f) {
+      return unsupported(
+          fmt::format("products of integers take whole alpha and beta below 2^31, not {}", factor));
+    }
+  }
+  return p;
+}
+
 Result<GemmProblem> read_linear(const OpCall& call, const Program& program) {
-  auto p = read_product(call, program, false, true);
+  auto p = read_product(call, program, false, true, float_ports);
   if (!p) return p;
   const std::string name = call.attributes.text("activation", "identity");
   const auto activation = activation_of(name);

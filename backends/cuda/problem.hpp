@@ -37,6 +37,8 @@ struct GemmProblem {
 using ReadProblem = Result<GemmProblem> (*)(const OpCall& call, const Program& program);
 /// gemm: ports A, B, C (optional) -> D; attributes trans_a, trans_b, alpha, beta.
 Result<GemmProblem> read_gemm(const OpCall& call, const Program& program);
+/// The same of integers: A and B of i8, C and D of i32, whole alpha and beta.
+Result<GemmProblem> read_integer_gemm(const OpCall& call, const Program& program);
 /// linear: ports X [m, k], W [n, k], bias [n] (optional) -> Y; attribute activation.
 Result<GemmProblem> read_linear(const OpCall& call, const Program& program);
 

@@ -115,6 +115,59 @@ TEST(CublasCall, RefusesWhatTheLibraryWouldDoDifferently) {
   EXPECT_EQ(fits_cublas(*problem_of(program)).kind, Support::Kind::unsupported);
 }
 
+TEST(CublasCall, IntegersStartOnFourBytesAndHaveNoFactors) {
+  const auto support = [](const GemmShape& s) {
+    const Program program = gemm_program(s, DType::i8, DType::i32);
+    const auto problem = read_integer_gemm(program.calls[0], program);
+    EXPECT_TRUE(problem) << problem.error().message;
+    return fits_cublas_i8(*problem);
+  };
+  EXPECT_TRUE(support({4, 8, 12}).legal());
+  EXPECT_TRUE(support({5, 8, 12}).legal()) << "rows of A are counted by nobody";
+  EXPECT_TRUE(support({5, 7, 11, 1, false, true, false, 1}).legal()) << "11 + 1 of A and of B";
+  EXPECT_NE(support({4, 8, 10}).reason.find("of A is 10"), std::string::npos);
+  EXPECT_NE(support({4, 6, 12}).reason.find("of B is 6"), std::string::npos);
+  EXPECT_NE(support({6, 8, 3, 1, true}).reason.find("of A is 6"), std::string::npos);
+  EXPECT_TRUE(support({8, 8, 3, 1, true}).legal()) << "any k, where rows are not along it";
+  EXPECT_TRUE(support({3, 8, 12, 2}).legal());
+  EXPECT_TRUE(support({3, 8, 12, 2, false, false, false, 0, 1, 1, true}).legal());
+  EXPECT_NE(support({3, 8, 12, 2, false, false, false, 0, 1, 2, true}).reason.find("1 and 2"),
+            std::string::npos);
+  EXPECT_FALSE(support({3, 8, 12, 2, false, false, false, 0, -1}).legal());
+  Program program = gemm_program({3, 8, 12, 2}, DType::i8, DType::i32);
+  program.tensors[0].strides[0] = 38;
+  const auto problem = read_integer_gemm(program.calls[0], program);
+  ASSERT_TRUE(problem);
+  EXPECT_NE(fits_cublas_i8(*problem).reason.find("38 apart"), std::string::npos);
+}
+
+TEST(GemmProblem, IntegersAreReadByKernelsOfTheirOwn) {
+  GemmShape s{3, 4, 5, 2, true, true, true, 2, 3, -2, true};
+  const Program program = gemm_program(s, DType::i8, DType::i32);
+  EXPECT_EQ(read_gemm(program.calls[0], program).error().kind, ErrorKind::unsupported);
+  const auto problem = read_integer_gemm(program.calls[0], program);
+  ASSERT_TRUE(problem) << problem.error().message;
+  StepContext context;
+  context.tensors.assign(program.tensors.size(), nullptr);
+  const IntegerGemm p = integer_gemm(context, *problem);
+  EXPECT_EQ(p.a.row, 1);  // A is stored [k, m]
+  EXPECT_EQ(p.a.col, s.m + s.pad);
+  EXPECT_EQ(p.b.row, 1);  // B is stored [n, k]
+  EXPECT_EQ(p.b.batch, 0);
+  EXPECT_EQ(p.c.row, s.n + s.pad);
+  EXPECT_EQ(p.d.batch, s.m * (s.n + s.pad));
+  EXPECT_EQ(p.alpha, 3);
+  EXPECT_EQ(p.beta, -2);
+
+  s.alpha = 0.5;
+  const Program half = gemm_program(s, DType::i8, DType::i32);
+  EXPECT_NE(read_integer_gemm(half.calls[0], half).error().message.find("0.5"), std::string::npos);
+  const Program wide = gemm_program({}, DType::i8, DType::f32);
+  EXPECT_NE(read_integer_gemm(wide.calls[0], wide).error().message.find("take i32"), std::string::npos);
+  const Program floats = gemm_program({}, DType::f16, DType::i32);
+  EXPECT_NE(read_integer_gemm(floats.calls[0], floats).error().message.find("take i8"), std::string::npos);
+}
+
 TEST(GemmProblem, ReadsEveryTransposition) {
   for (const bool ta : {false, true})
     for (const bool tb : {false, true}) {

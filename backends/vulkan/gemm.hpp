@@ -16,6 +16,8 @@ struct GemmPath {
 };
 /// The cooperative matrix shape that the path works with; nothing where the device offers none.
 std::optional<CooperativeShape> shape_of(const Capabilities& capabilities, const GemmPath& path);
+/// Bytes of the vectors that its tiles move in: 16, or 8 where rows of that shape are no multiples of 16.
+std::uint32_t vector_bytes(const CooperativeShape& shape);
 /// The path of an implementation, or null.
 const GemmPath* find_gemm_path(std::string_view name);
 std::vector<Implementation> gemm_implementations(const Capabilities& capabilities);

@@ -10,7 +10,7 @@ namespace parity::vulkan {
 
 namespace {
 
-constexpr std::array<GemmPath, 6> paths{{
+constexpr std::array<GemmPath, 8> paths{{
     {"naive_f32", GemmKernel::naive, DType::f32, "one output a thread, fp32, k in order"},
     {"tiled_f32", GemmKernel::tiled, DType::f32, "64x64 or 128x128 tiles in shared memory, fp32, k in order"},
     {"tiled_f16_f32", GemmKernel::tiled, DType::f16,
@@ -19,11 +19,17 @@ constexpr std::array<GemmPath, 6> paths{{
     {"coopmat_bf16_f32", GemmKernel::cooperative, DType::bf16, "cooperative matrices, bf16 x bf16 -> fp32"},
     {"coopmat_f16_f16", GemmKernel::cooperative, DType::f16, "cooperative matrices, fp16 x fp16 -> fp16",
      DType::f16},
+    {"tiled_i8_i32", GemmKernel::tiled, DType::i8, "tiles in shared memory, int8 widened to 32 bits, wraps",
+     DType::i32},
+    {"coopmat_i8_i32", GemmKernel::cooperative, DType::i8,
+     "cooperative matrices, int8 x int8 -> int32, wraps", DType::i32},
 }};
 
 VkComponentTypeKHR component(DType dtype) {
   return dtype == DType::bf16  ? VK_COMPONENT_TYPE_BFLOAT16_KHR
          : dtype == DType::f16 ? VK_COMPONENT_TYPE_FLOAT16_KHR
+         : dtype == DType::i8  ? VK_COMPONENT_TYPE_SINT8_KHR
+         : dtype == DType::i32 ? VK_COMPONENT_TYPE_SINT32_KHR
                                : VK_COMPONENT_TYPE_FLOAT32_KHR;
 }
 
@@ -85,8 +91,12 @@ Support supports_cooperative(const Capabilities& c, const GemmPath& path) {
   if (!shape)
     return unsupported(fmt::format("needs {} and sizes that are multiples of 8; this device offers: {}", need,
                                    offered_shapes(c)));
-  if (!c.storage16) return unsupported("needs storageBuffer16BitAccess, which the device does not offer");
-  if (!bf16 && !c.float16) return unsupported("needs shaderFloat16, which the device does not offer");
+  const bool integer = path.input == DType::i8;
+  if (integer && !c.int8) return unsupported("needs shaderInt8, which the device does not offer");
+  if (!integer && !c.storage16)
+    return unsupported("needs storageBuffer16BitAccess, which the device does not offer");
+  if (path.input == DType::f16 && !c.float16)
+    return unsupported("needs shaderFloat16, which the device does not offer");
   if (!c.memory_model) return unsupported("needs vulkanMemoryModel, which the device does not offer");
   if (!c.subgroup_basic) return unsupported("needs basic subgroup operations in compute shaders");
   if (!choose_tiling(c, *shape, 1, 1))
@@ -105,16 +115,33 @@ std::optional<CooperativeShape> shape_of(const Capabilities& capabilities, const
   return choose_shape(capabilities, component(path.input), component(path.accumulate));
 }
 
+std::uint32_t vector_bytes(const CooperativeShape& shape) {
+  const std::uint32_t factor = shape.a == VK_COMPONENT_TYPE_SINT8_KHR ? 1 : 2;
+  return (shape.m | shape.n | shape.k) * factor % 16 == 0 ? 16 : 8;
+}
+
 const GemmPath* find_gemm_path(std::string_view name) {
   for (const GemmPath& path : paths)
     if (name == path.name) return &path;
   return nullptr;
 }
 
+namespace {
+
+std::vector<DType> stores_of(const GemmPath& path) {
+  if (path.input == DType::i8) return {DType::i32};
+  if (path.input == DType::bf16) return {DType::bf16, DType::f32};
+  return {DType::f32, DType::f16};
+}
+
+}  // namespace
+
 std::vector<Implementation> gemm_implementations(const Capabilities& capabilities) {
   std::vector<Implementation> list;
-  for (const char* op : {"gemm", "linear"}) {
+  for (const std::string_view op : {"gemm", "linear"}) {
     for (const GemmPath& path : paths) {
+      const bool integer = path.input == DType::i8;
+      if (integer && op != "gemm") continue;
       Implementation implementation;
       implementation.path = path.name;
       implementation.op = op;
@@ -122,11 +149,12 @@ std::vector<Implementation> gemm_implementations(const Capabilities& capabilitie
       implementation.input = path.input;
       implementation.accumulate = path.accumulate;
       implementation.multiply = format_of(path.input);
-      implementation.stores = path.input == DType::bf16 ? std::vector{DType::bf16, DType::f32}
-                                                        : std::vector{DType::f32, DType::f16};
+      implementation.stores = stores_of(path);
       implementation.knowledge = OrderKnowledge::declared;
       implementation.contract = base_model(capabilities, path.input);
-      if (path.kernel == GemmKernel::cooperative)
+      if (integer)
+        set_integer(implementation);
+      else if (path.kernel == GemmKernel::cooperative)
         set_cooperative(capabilities, path, implementation);
       else
         set_order(capabilities, {SummationOrder::Kind::sequential}, implementation);

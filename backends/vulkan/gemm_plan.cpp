@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 #include "backends/vulkan/gemm.hpp"
 #include "harness/ladder/guarded_buffer.hpp"
@@ -97,7 +98,9 @@ Dispatch common_dispatch(const GemmCall& call, const Capabilities& capabilities,
   // Constants are listed in the order of their ids, without gaps: a validation layer of 2026 takes the n-th
   // entry for constant n.
   dispatch.pipeline.constants = {{local_size, 1}, {guard, word(static_cast<std::int64_t>(guard_bytes))}};
-  if (shader == Shader::coopmat_16bit || shader == Shader::coopmat_f16) {
+  const bool cooperative = shader == Shader::coopmat_16bit || shader == Shader::coopmat_f16 ||
+                           shader == Shader::coopmat_i8 || shader == Shader::coopmat_i8_vectors_of_8;
+  if (cooperative) {
     dispatch.pipeline.constants.push_back({matrix_a_k_fast, k_fast ? 1u : 0u});
     dispatch.pipeline.constants.push_back({matrix_b_n_fast, n_fast ? 1u : 0u});
   }
@@ -145,6 +148,18 @@ constexpr std::int64_t busy_tiles = 96;
 std::uint32_t tiled_groups(const Capabilities& capabilities, const GemmCall& call) {
   const std::int64_t large = tiles(call.y.rows, 128) * tiles(call.y.cols, 128) * call.y.batch;
   return is_gpu(capabilities) && large >= busy_tiles ? 2 : 1;
+}
+
+Shader tiled_shader(const Capabilities& capabilities, DType input) {
+  if (input == DType::f16) return Shader::tiled_f16;
+  if (input == DType::i8) return Shader::tiled_i8;
+  return capabilities.storage16 ? Shader::tiled_f32_storage16 : Shader::tiled_f32;
+}
+
+Shader cooperative_shader(const GemmPath& path, const CooperativeShape& shape) {
+  if (path.input == DType::i8)
+    return vector_bytes(shape) == 16 ? Shader::coopmat_i8 : Shader::coopmat_i8_vectors_of_8;
+  return path.accumulate == DType::f16 ? Shader::coopmat_f16 : Shader::coopmat_16bit;
 }
 
 TileSize tile_size(const Capabilities& capabilities, const GemmPath& path, const GemmCall& call) {
@@ -209,12 +224,15 @@ Result<GemmCall> parse_gemm_call(const OpCall& call, const Program& program) {
 std::optional<CooperativeTiling> choose_tiling(const Capabilities& capabilities,
                                                const CooperativeShape& shape, std::int64_t rows,
                                                std::int64_t cols) {
-  const std::uint32_t ks = std::max(1u, 32 / shape.k);
+  // Rows of 64 bytes along k.
+  const std::uint32_t factor_bytes = shape.a == VK_COMPONENT_TYPE_SINT8_KHR ? 1 : 2;
+  const std::uint32_t vector = vector_bytes(shape) / factor_bytes;
+  const std::uint32_t ks = std::max(1u, 64 / factor_bytes / shape.k);
   const auto fits = [&](const CooperativeTiling& t) {
     const std::uint32_t threads = t.sx * t.sy * capabilities.subgroup;
     const std::uint32_t bm = t.rows(shape), bn = t.cols(shape), bk = t.ks * shape.k;
     const auto tile_bytes = [&](std::uint32_t size) {
-      return std::max(size * (bk / 8 + 1), bk * (size / 8 + 1)) * 16;
+      return std::max(size * (bk / vector + 1), bk * (size / vector + 1)) * vector_bytes(shape);
     };
     const std::uint32_t scratch = t.sx * t.sy * shape.m * shape.n * 4;
     return capabilities.subgroup > 0 && threads <= capabilities.invocations &&
@@ -247,13 +265,17 @@ Support gemm_supports_call(const Capabilities& capabilities, const GemmPath& pat
                       "(maxStorageBufferRange)",
                       spec.name, layout->total(), most));
   }
+  const bool integer = path.input == DType::i8;
+  for (const float factor : {call.alpha, call.beta})
+    if (integer && factor != std::trunc(factor))
+      return unsupported(fmt::format("products of integers take whole alpha and beta, not {}", factor));
   for (const MatrixView* view : {&call.y, call.c ? &*call.c : nullptr}) {
     if (!view) continue;
     const TensorSpec& spec = program.spec(view->tensor);
-    if (view->dtype == DType::f32) continue;
-    if (view->dtype != DType::f16 && view->dtype != DType::bf16)
-      return unsupported(fmt::format("tensor '{}' is {}; the shaders read and store f32, f16 and bf16",
-                                     spec.name, name_of(view->dtype)));
+    if (view->dtype == (integer ? DType::i32 : DType::f32)) continue;
+    if (integer || (view->dtype != DType::f16 && view->dtype != DType::bf16))
+      return unsupported(fmt::format("tensor '{}' is {}; the shaders read and store {}", spec.name,
+                                     name_of(view->dtype), integer ? "i32" : "f32, f16 and bf16"));
     if (!capabilities.storage16)
       return unsupported(
           fmt::format("tensor '{}' is {}, which needs storageBuffer16BitAccess; the device does not "
@@ -282,9 +304,7 @@ Result<std::vector<Dispatch>> plan_gemm(const Capabilities& capabilities, const 
       break;
     case GemmKernel::tiled: {
       const bool f16 = path.input == DType::f16;
-      const Shader shader = f16 ? Shader::tiled_f16
-                                : (capabilities.storage16 ? Shader::tiled_f32_storage16 : Shader::tiled_f32);
-      dispatch = common_dispatch(call, capabilities, shader, f16, 4);
+      dispatch = common_dispatch(call, capabilities, tiled_shader(capabilities, path.input), f16, 4);
       const std::uint32_t groups = tiled_groups(capabilities, call);
       auto& constants = dispatch.pipeline.constants;
       constants.push_back({tiled_rm, groups});
@@ -298,8 +318,9 @@ Result<std::vector<Dispatch>> plan_gemm(const Capabilities& capabilities, const 
       const auto tiling = shape ? choose_tiling(capabilities, *shape, call.y.rows, call.y.cols)
                                 : std::optional<CooperativeTiling>{};
       if (!tiling) return fail(ErrorKind::unsupported, fmt::format("{}: no legal matrix shape", path.name));
-      const Shader shader = path.accumulate == DType::f16 ? Shader::coopmat_f16 : Shader::coopmat_16bit;
-      dispatch = common_dispatch(call, capabilities, shader, path.input == DType::f16, 8);
+      dispatch =
+          common_dispatch(call, capabilities, cooperative_shader(path, *shape), path.input == DType::f16,
+                          vector_bytes(*shape) / static_cast<std::int64_t>(size_of(path.input)));
       dispatch.pipeline.bfloat16 = path.input == DType::bf16;
       const std::uint32_t subgroup = capabilities.subgroup;
       if (capabilities.subgroup_control && capabilities.full_subgroups)

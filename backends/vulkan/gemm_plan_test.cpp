@@ -19,7 +19,7 @@ Capabilities gpu() {
   c.name = "test GPU";
   c.api_version = VK_API_VERSION_1_3;
   c.type = VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU;
-  c.compute_queue = c.storage16 = c.float16 = c.memory_model = c.subgroup_basic = true;
+  c.compute_queue = c.storage16 = c.float16 = c.int8 = c.memory_model = c.subgroup_basic = true;
   c.matrix_extension = c.matrix_feature = c.bfloat16_type = c.bfloat16_matrix = true;
   c.invocations = 1024;
   c.subgroup = c.subgroup_min = c.subgroup_max = 32;
@@ -29,6 +29,8 @@ Capabilities gpu() {
   c.shapes = {shape(16, 8, 16, VK_COMPONENT_TYPE_FLOAT16_KHR),
               shape(16, 16, 16, VK_COMPONENT_TYPE_FLOAT16_KHR),
               shape(16, 16, 16, VK_COMPONENT_TYPE_BFLOAT16_KHR),
+              shape(16, 16, 32, VK_COMPONENT_TYPE_UINT8_KHR, VK_COMPONENT_TYPE_UINT32_KHR),
+              shape(16, 16, 32, VK_COMPONENT_TYPE_SINT8_KHR, VK_COMPONENT_TYPE_SINT32_KHR),
               shape(16, 8, 8, VK_COMPONENT_TYPE_FLOAT16_KHR, VK_COMPONENT_TYPE_FLOAT16_KHR)};
   return c;
 }
@@ -70,11 +72,73 @@ TEST(GemmPlan, AnFp16AccumulatorNeedsAShapeOfItsOwn) {
   EXPECT_EQ(reason(c, "coopmat_f16_f32"), "");
   for (const Implementation& implementation : gemm_implementations(gpu())) {
     const bool narrow = implementation.path == "coopmat_f16_f16";
-    EXPECT_EQ(implementation.accumulate, narrow ? DType::f16 : DType::f32) << implementation.path;
+    const DType wide = implementation.input == DType::i8 ? DType::i32 : DType::f32;
+    EXPECT_EQ(implementation.accumulate, narrow ? DType::f16 : wide) << implementation.path;
     EXPECT_EQ(implementation.contract.precision.accumulate, implementation.accumulate);
     for (const ArithmeticModel& model : implementation.replays)
       EXPECT_TRUE(make_emulated_arithmetic(model)) << to_string(model);
   }
+}
+
+Dispatch integer_dispatch(const Capabilities& c, const char* path, std::int64_t pad = 0) {
+  TestProblem p;
+  p.m = p.n = p.k = 64;
+  p.pad = pad;
+  p.store = DType::i32;
+  const Program program = program_of(p, DType::i8);
+  const auto call = parse_gemm_call(program.calls[0], program);
+  EXPECT_TRUE(call);
+  const auto dispatches = plan_gemm(c, *find_gemm_path(path), *call);
+  EXPECT_TRUE(dispatches && dispatches->size() == 1);
+  return (*dispatches)[0];
+}
+
+TEST(GemmPlan, IntegersTakeTheShapeThatIsListed) {
+  Capabilities c = gpu();
+  const GemmPath& path = *find_gemm_path("coopmat_i8_i32");
+  EXPECT_EQ(shape_of(c, path)->k, 32u);
+  EXPECT_EQ(shape_of(c, path)->result, VK_COMPONENT_TYPE_SINT32_KHR);
+  EXPECT_EQ(integer_dispatch(c, "coopmat_i8_i32").pipeline.shader, Shader::coopmat_i8);
+  // Rows of eight bytes move in vectors of eight.
+  for (const std::uint32_t n : {8u, 16u}) {
+    c.shapes = {shape(8, n, 8, VK_COMPONENT_TYPE_SINT8_KHR, VK_COMPONENT_TYPE_SINT32_KHR)};
+    EXPECT_EQ(vector_bytes(*shape_of(c, path)), 8u);
+    EXPECT_EQ(integer_dispatch(c, "coopmat_i8_i32").pipeline.shader, Shader::coopmat_i8_vectors_of_8);
+  }
+  // Sums that saturate, or of another sign, are another arithmetic.
+  c.shapes[0].saturating = true;
+  EXPECT_NE(reason(c, "coopmat_i8_i32").find("i8 x i8 -> i32"), std::string::npos);
+  c.shapes = {shape(16, 16, 32, VK_COMPONENT_TYPE_UINT8_KHR, VK_COMPONENT_TYPE_UINT32_KHR)};
+  EXPECT_NE(reason(c, "coopmat_i8_i32").find("this device offers: 16x16x32 u8"), std::string::npos);
+  c = gpu();
+  c.int8 = false;
+  EXPECT_NE(reason(c, "coopmat_i8_i32").find("shaderInt8"), std::string::npos);
+  c.storage16 = false;
+  EXPECT_EQ(reason(c, "tiled_i8_i32"), "") << "bytes are read as words: no 8-bit type is needed";
+}
+
+TEST(GemmPlan, VectorsOfBytesAreTakenWhereRowsAreAligned) {
+  for (const auto& [pad, aligned] : {std::pair{0, true}, {16, true}, {8, false}, {1, false}})
+    EXPECT_EQ((integer_dispatch(gpu(), "coopmat_i8_i32", pad).push_words.back() & 6u) == 6u, aligned) << pad;
+}
+
+TEST(GemmPlan, ProductsOfIntegersTakeWholeFactorsAndIntegers) {
+  const GemmPath& path = *find_gemm_path("tiled_i8_i32");
+  TestProblem p;
+  p.m = p.n = p.k = 4;
+  p.store = DType::i32;
+  const auto reason_of = [&](DType store) {
+    p.store = store;
+    const Program program = program_of(p, DType::i8);
+    const auto call = parse_gemm_call(program.calls[0], program);
+    return call ? gemm_supports_call(gpu(), path, *call, program).reason : call.error().message;
+  };
+  EXPECT_EQ(reason_of(DType::i32), "");
+  EXPECT_NE(reason_of(DType::f32).find("store i32"), std::string::npos);
+  p.alpha = -7;
+  EXPECT_EQ(reason_of(DType::i32), "");
+  p.alpha = 0.5;
+  EXPECT_NE(reason_of(DType::i32).find("whole"), std::string::npos);
 }
 
 TEST(GemmPlan, ShapeIsSixteenCubedWhereOffered) {

@@ -83,4 +83,9 @@ void set_order(const Capabilities& capabilities, const SummationOrder& order,
   add_replays(capabilities, {fused, separate}, implementation);
 }
 
+void set_integer(Implementation& implementation) {
+  implementation.contract = integer_model();
+  implementation.replays = {implementation.contract};
+}
+
 }  // namespace parity::vulkan

@@ -18,4 +18,7 @@ void add_replays(const Capabilities& capabilities, const std::vector<Accumulatio
 /// contract is the wider of the two, both are replays.
 void set_order(const Capabilities& capabilities, const SummationOrder& order, Implementation& implementation);
 
+/// Products of integers: exact in any order.
+void set_integer(Implementation& implementation);
+
 }  // namespace parity::vulkan

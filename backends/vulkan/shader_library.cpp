@@ -17,10 +17,16 @@ std::span<const std::uint32_t> spirv_of(Shader shader) {
       return spirv_tiled_f32_storage16;
     case Shader::tiled_f16:
       return spirv_tiled_f16;
+    case Shader::tiled_i8:
+      return spirv_tiled_i8;
     case Shader::coopmat_16bit:
       return spirv_coopmat_16bit;
     case Shader::coopmat_f16:
       return spirv_coopmat_f16;
+    case Shader::coopmat_i8:
+      return spirv_coopmat_i8;
+    case Shader::coopmat_i8_vectors_of_8:
+      return spirv_coopmat_i8_vectors_of_8;
     case Shader::elementwise:
       return spirv_elementwise;
     case Shader::cast:

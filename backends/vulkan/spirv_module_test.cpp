@@ -12,9 +12,11 @@
 namespace parity::vulkan {
 namespace {
 
-constexpr Shader all_shaders[] = {
-    Shader::naive_f32, Shader::naive_f32_storage16, Shader::tiled_f32,  Shader::tiled_f32_storage16,
-    Shader::tiled_f16, Shader::coopmat_16bit,       Shader::coopmat_f16};
+constexpr Shader all_shaders[] = {Shader::naive_f32,     Shader::naive_f32_storage16,
+                                  Shader::tiled_f32,     Shader::tiled_f32_storage16,
+                                  Shader::tiled_f16,     Shader::tiled_i8,
+                                  Shader::coopmat_16bit, Shader::coopmat_f16,
+                                  Shader::coopmat_i8,    Shader::coopmat_i8_vectors_of_8};
 
 /// How often an instruction whose first words are these stands in a module.
 int count(const std::vector<std::uint32_t>& words, std::uint32_t opcode,

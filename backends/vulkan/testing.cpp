@@ -28,6 +28,23 @@ double activate(const std::string& name, double x) {
   return x;
 }
 
+std::uint64_t mixed(std::uint64_t stream, std::int64_t index) {
+  return (static_cast<std::uint64_t>(index) + 1 + stream * 0x51ed27) * 0x9e3779b97f4a7c15ull;
+}
+
+/// Element `index` of A (stream 0), B (1) or C (2).
+double value_of(const TestProblem& p, std::uint64_t stream, std::int64_t index) {
+  if (p.values == TestValues::small) return element_of(stream, index);
+  if (p.values == TestValues::lowest) return stream == 2 ? -0x1p31 : -0x1p7;
+  const auto word = static_cast<std::int32_t>(mixed(stream, index) >> 32);
+  return stream == 2 ? word : word >> 24;
+}
+
+/// Modulo 2^32, as sums of integers are; |x| < 2^53.
+double wrapped(double x) {
+  return static_cast<double>(static_cast<std::int32_t>(static_cast<std::int64_t>(x)));
+}
+
 double expected(const TestProblem& p, std::int64_t batch, std::int64_t row, std::int64_t col) {
   const bool linear = p.op == "linear";
   const bool tb = linear || p.trans_b;
@@ -35,25 +52,27 @@ double expected(const TestProblem& p, std::int64_t batch, std::int64_t row, std:
   for (std::int64_t k = 0; k < p.k; ++k) {
     const std::int64_t a = batch * p.m * p.k + (p.trans_a ? k * p.m + row : row * p.k + k);
     const std::int64_t b = (p.share_b ? 0 : batch * p.n * p.k) + (tb ? col * p.k + k : k * p.n + col);
-    sum += element_of(0, a) * element_of(1, b);
+    sum += value_of(p, 0, a) * value_of(p, 1, b);
   }
-  if (linear) return activate(p.activation, p.with_c ? sum + element_of(2, col) : sum);
+  if (linear) return activate(p.activation, p.with_c ? sum + value_of(p, 2, col) : sum);
   sum *= p.alpha;
-  return p.with_c && p.beta != 0 ? sum + p.beta * element_of(2, (batch * p.m + row) * p.n + col) : sum;
+  if (p.with_c && p.beta != 0) sum += p.beta * value_of(p, 2, (batch * p.m + row) * p.n + col);
+  return p.store == DType::i32 ? wrapped(sum) : sum;
 }
 
-Result<Tensor> filled(const TensorSpec& spec, std::uint64_t stream) {
+Result<Tensor> filled(const TestProblem& p, const TensorSpec& spec, std::uint64_t stream) {
   auto tensor = Tensor::create(spec.dtype, spec.shape, spec.strides);
   if (!tensor) return tensor;
   poison_all(*tensor, Poison::guard);  // pads are NaN
-  for (std::int64_t i = 0; i < tensor->elements(); ++i) tensor->set_value(i, element_of(stream, i));
+  for (std::int64_t i = 0; i < tensor->elements(); ++i) tensor->set_value(i, value_of(p, stream, i));
   return tensor;
 }
 
 std::string compare(const TestProblem& p, const Tensor& got) {
   for (std::int64_t i = 0; i < got.elements(); ++i) {
     const std::int64_t col = i % p.n, row = i / p.n % p.m, batch = i / (p.n * p.m);
-    const double want = round_to(format_of(p.store), expected(p, batch, row, col));
+    const double exact = expected(p, batch, row, col);
+    const double want = is_float(p.store) ? round_to(format_of(p.store), exact) : exact;
     if (got.value(i) == want) continue;
     return fmt::format("element [{}, {}, {}] is {} (bits {:#x}), {} is right", batch, row, col, got.value(i),
                        got.bits(i), want);
@@ -66,7 +85,7 @@ std::string run_loaded(Session& session, const TestProblem& p, const Program& pr
   for (std::size_t i = 0; i < program.tensors.size(); ++i) {
     const TensorSpec& spec = program.tensors[i];
     if (spec.role != TensorSpec::Role::input) continue;
-    const auto tensor = filled(spec, spec.name == "A" ? 0 : spec.name == "B" ? 1 : 2);
+    const auto tensor = filled(p, spec, spec.name == "A" ? 0 : spec.name == "B" ? 1 : 2);
     if (!tensor) return tensor.error().message;
     if (auto ok = session.write(static_cast<TensorId>(i), *tensor); !ok) return ok.error().message;
   }
@@ -87,9 +106,7 @@ std::string run_loaded(Session& session, const TestProblem& p, const Program& pr
 }  // namespace
 
 double element_of(std::uint64_t stream, std::int64_t index) {
-  const std::uint64_t mixed =
-      (static_cast<std::uint64_t>(index) + 1 + stream * 0x51ed27) * 0x9e3779b97f4a7c15ull;
-  return static_cast<double>(mixed >> 61) - 3;  // -3 .. 4
+  return static_cast<double>(mixed(stream, index) >> 61) - 3;  // -3 .. 4
 }
 
 TestDevices open_test_devices() {
@@ -107,9 +124,9 @@ TestDevices open_test_devices() {
 
 std::string to_string(const TestProblem& p) {
   return fmt::format(
-      "{} m={} n={} k={} batch={} ta={} tb={} share_b={} c={} alpha={} beta={} pad={} {} out={}", p.op, p.m,
-      p.n, p.k, p.batch, p.trans_a, p.trans_b, p.share_b, p.with_c, p.alpha, p.beta, p.pad, p.activation,
-      name_of(p.store));
+      "{} m={} n={} k={} batch={} ta={} tb={} share_b={} c={} alpha={} beta={} pad={} {} out={} values={}",
+      p.op, p.m, p.n, p.k, p.batch, p.trans_a, p.trans_b, p.share_b, p.with_c, p.alpha, p.beta, p.pad,
+      p.activation, name_of(p.store), static_cast<int>(p.values));
 }
 
 Program program_of(const TestProblem& p, DType input) {

@@ -17,7 +17,11 @@ struct TestDevices {
 };
 TestDevices open_test_devices();
 
-/// A gemm or linear problem with small integer data, whose result is exact in any order.
+/// What the elements of a problem are: integers from -3 to 4; all 256 values of 8 bits, for factors of that
+/// type (C then has large values); or the lowest one everywhere.
+enum class TestValues : std::uint8_t { small, bytes, lowest };
+
+/// A gemm or linear problem with integer data, whose result is exact in any order.
 struct TestProblem {
   std::string op = "gemm";
   std::int64_t m = 1, n = 1, k = 1, batch = 1;
@@ -26,6 +30,7 @@ struct TestProblem {
   std::int64_t pad = 0;  ///< elements behind every row of every matrix
   std::string activation = "identity";
   DType store = DType::f32;
+  TestValues values = TestValues::small;
 };
 std::string to_string(const TestProblem& problem);
 

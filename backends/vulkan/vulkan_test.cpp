@@ -53,6 +53,16 @@ TestProblem sized(std::int64_t m, std::int64_t n, std::int64_t k) {
   return p;
 }
 
+/// A product of integers with a factor that is none.
+Program half_scaled() {
+  TestProblem p = sized(2, 2, 2);
+  p.alpha = 0.5;
+  p.store = DType::i32;
+  Program program = program_of(p, DType::i8);
+  program.accumulate = DType::i32;
+  return program;
+}
+
 TEST_F(VulkanTest, SizesOffEveryTile) {
   run_all({sized(1, 1, 1), sized(7, 17, 31), sized(33, 1, 63), sized(1, 65, 33), sized(65, 63, 17),
            sized(64, 64, 64), sized(31, 7, 588), sized(129, 66, 40)});
@@ -85,6 +95,52 @@ TEST_F(VulkanTest, BatchesAlphaAndBeta) {
   TestProblem unread = scaled;  // C is there, but beta is 0
   unread.beta = 0;
   run_all({batched, shared, scaled, unread});
+}
+
+TEST_F(VulkanTest, IntegersOfTheWholeRange) {
+  std::vector<TestProblem> problems;
+  const auto add = [&](TestProblem p) {
+    p.values = TestValues::bytes;
+    p.store = DType::i32;
+    problems.push_back(p);
+  };
+  add(sized(65, 63, 129));
+  for (const bool ta : {false, true})
+    for (const bool tb : {false, true})
+      for (const std::int64_t pad : {0, 13}) {  // 35 + 13 and 51 + 13 are multiples of 16
+        TestProblem p = sized(35, 51, 35);
+        p.trans_a = ta;
+        p.trans_b = tb;
+        p.pad = pad;
+        add(p);
+      }
+  TestProblem scaled = sized(17, 20, 33);  // leaves 32 bits behind the sum
+  scaled.batch = 2;
+  scaled.share_b = true;
+  scaled.with_c = true;
+  scaled.alpha = 3;
+  scaled.beta = -70001;
+  add(scaled);
+  // And in the sum: 2^31 and 2^14 more.
+  TestProblem lowest = sized(2, 1, (1 << 17) + 1);
+  lowest.values = TestValues::lowest;
+  problems.push_back(lowest);
+  int paths = 0;
+  for (const auto& device : opened_.devices)
+    for (const Implementation& implementation : device->implementations()) {
+      if (implementation.input != DType::i8 || !device->supports(implementation).legal()) continue;
+      ++paths;
+      EXPECT_FALSE(device->supports(implementation, half_scaled().calls[0], half_scaled()).legal());
+      for (TestProblem p : problems) {
+        p.store = DType::i32;
+        const TestOutcome outcome = run_problem(*device, implementation, p);
+        EXPECT_TRUE(outcome.supported) << outcome.reason;
+        EXPECT_EQ(outcome.fault, "") << device->info().name << ", " << implementation.path << ": "
+                                     << to_string(p);
+      }
+    }
+  // One that any device can run.
+  EXPECT_GE(paths, static_cast<int>(opened_.devices.size()));
 }
 
 TEST_F(VulkanTest, LinearWithBiasAndActivation) {
@@ -186,7 +242,9 @@ TEST_F(VulkanTest, EveryIllegalPathSaysWhy) {
       if (support.legal()) continue;
       EXPECT_EQ(support.kind, Support::Kind::unsupported);
       EXPECT_FALSE(support.reason.empty()) << implementation.path;
-      const Program program = program_of(sized(4, 4, 4), implementation.input);
+      TestProblem problem = sized(4, 4, 4);
+      problem.store = implementation.stores.front();
+      const Program program = program_of(problem, implementation.input);
       if (implementation.op != "gemm") continue;
       const auto session = device->load(program, {implementation.path});
       ASSERT_FALSE(session) << implementation.path << " must not be replaced";

@@ -1,16 +1,17 @@
-// The way from an fp32 accumulator to the stored element, all in fp32 with every operation rounded on its own
-// (`precise` forbids contraction): alpha * acc, beta * c, their sum, the activation, then one conversion.
+// The way from the accumulator to the stored element: alpha * acc, beta * c, their sum, the activation, then one
+// conversion. All in fp32 with every operation rounded on its own (`precise` forbids contraction), or in integers
+// that wrap, for which there is no activation and nothing to convert.
 
-float load_c(uint row, uint col) {
+NUMBER load_c(uint row, uint col) {
   const uint index = batch_index() * push.c_batch + row * push.c_m + col * push.c_n;
 #ifdef STORAGE16
   if (c_type() == TYPE_F16) return f16_bits_to_f32(uint(c_u16[GUARD_BYTES / 2 + index]));
   if (c_type() == TYPE_BF16) return bf16_bits_to_f32(uint(c_u16[GUARD_BYTES / 2 + index]));
 #endif
-  return c_f32[GUARD_BYTES / 4 + index];
+  return c_32[GUARD_BYTES / 4 + index];
 }
 
-void store_y(uint row, uint col, float value) {
+void store_y(uint row, uint col, NUMBER value) {
   const uint index = batch_index() * push.y_batch + row * push.y_m + col * push.y_n;
 #ifdef STORAGE16
   if (y_type() == TYPE_F16) {
@@ -22,19 +23,23 @@ void store_y(uint row, uint col, float value) {
     return;
   }
 #endif
-  y_f32[GUARD_BYTES / 4 + index] = value;
+  y_32[GUARD_BYTES / 4 + index] = value;
 }
 
 // Finishes element (row, col); nothing happens outside the matrix.
-void finish(uint row, uint col, float accumulator) {
+void finish(uint row, uint col, NUMBER accumulator) {
   if (row >= push.m || col >= push.n) return;
-  precise float value = accumulator;
-  if (push.alpha != 1.0) value = push.alpha * accumulator;
+  precise NUMBER value = accumulator;
+  if (push.alpha != 1.0) value = NUMBER(push.alpha) * accumulator;
   if (has_c()) {
-    precise float addend = load_c(row, col);
-    if (push.beta != 1.0) addend = push.beta * addend;
-    precise float sum = value + addend;
+    precise NUMBER addend = load_c(row, col);
+    if (push.beta != 1.0) addend = NUMBER(push.beta) * addend;
+    precise NUMBER sum = value + addend;
     value = sum;
   }
+#ifdef INTEGER
+  store_y(row, col, value);
+#else
   store_y(row, col, activate(activation(), value));
+#endif
 }

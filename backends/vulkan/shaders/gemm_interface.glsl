@@ -33,8 +33,15 @@ uint c_type() { return push.flags >> 4 & 3u; }               // TYPE_*
 uint y_type() { return push.flags >> 6 & 3u; }
 uint activation() { return push.flags >> 8 & 15u; }          // parity::Function
 
-layout(set = 0, binding = 2) readonly buffer CFloats { float c_f32[]; };
-layout(set = 0, binding = 3) writeonly buffer YFloats { float y_f32[]; };
+// INTEGER: factors of 8 bits; sums, C and y are of 32 bits and wrap. alpha and beta are whole numbers then.
+#ifdef INTEGER
+#define NUMBER int
+#else
+#define NUMBER float
+#endif
+
+layout(set = 0, binding = 2) readonly buffer CNumbers { NUMBER c_32[]; };
+layout(set = 0, binding = 3) writeonly buffer YNumbers { NUMBER y_32[]; };
 #ifdef STORAGE16
 layout(set = 0, binding = 2) readonly buffer CHalves { uint16_t c_u16[]; };
 layout(set = 0, binding = 3) writeonly buffer YHalves { uint16_t y_u16[]; };

@@ -4,6 +4,8 @@
 // one vector; the next tile is fetched into registers while this one is multiplied. Each output adds its terms in
 // k order into one fp32 accumulator: the order of naive_f32.
 // INPUT_F16: A and B are fp16, widened exactly when they are loaded.
+// INTEGER: A and B are of 8 bits, read as words, so that any device can. A term is a word of four neighbours along k,
+// zero behind the end of K: "k" counts words then.
 #extension GL_GOOGLE_include_directive : require
 #ifdef STORAGE16
 #extension GL_EXT_shader_16bit_storage : require
@@ -38,6 +40,35 @@ float a_at(uint i) { return WIDEN_IN_INTEGERS ? f16_bits_to_f32(uint(a_u16[i])) 
 float b_at(uint i) { return WIDEN_IN_INTEGERS ? f16_bits_to_f32(uint(b_u16[i])) : float(b_f16[i]); }
 vec4 a_vector(uint i) { return WIDEN_IN_INTEGERS ? widen(a_u32x2[i / 4]) : vec4(a_f16x4[i / 4]); }
 vec4 b_vector(uint i) { return WIDEN_IN_INTEGERS ? widen(b_u32x2[i / 4]) : vec4(b_f16x4[i / 4]); }
+#elif defined(INTEGER)
+layout(set = 0, binding = 0) readonly buffer AWords { int a_words[]; };
+layout(set = 0, binding = 1) readonly buffer BWords { int b_words[]; };
+const uint INPUT_BYTES = 1;
+
+// Term `term` of row m of A, and of column n of B. Loops have fixed ends here, so that they are unrolled: lavapipe 22.3
+// leaves a shader's loops early, without a word, once their rounds add up to 65,535.
+int a_term(uint base, uint m, uint term) {
+  const uint k = term * 4, start = base + m * push.a_m + k * push.a_k;
+  if (m >= push.m || k >= push.k) return 0;
+  if (push.a_k == 1 && start % 4 == 0 && k + 3 < push.k) return a_words[start / 4];
+  int word = 0;
+  for (uint i = 0; i < 4; ++i) {
+    const uint at = start + i * push.a_k;
+    if (k + i < push.k) word |= (a_words[at / 4] >> (at % 4 * 8) & 0xff) << (i * 8);
+  }
+  return word;
+}
+int b_term(uint base, uint n, uint term) {
+  const uint k = term * 4, start = base + n * push.b_n + k * push.b_k;
+  if (n >= push.n || k >= push.k) return 0;
+  if (push.b_k == 1 && start % 4 == 0 && k + 3 < push.k) return b_words[start / 4];
+  int word = 0;
+  for (uint i = 0; i < 4; ++i) {
+    const uint at = start + i * push.b_k;
+    if (k + i < push.k) word |= (b_words[at / 4] >> (at % 4 * 8) & 0xff) << (i * 8);
+  }
+  return word;
+}
 #else
 layout(set = 0, binding = 0) readonly buffer AScalars { float a_f32[]; };
 layout(set = 0, binding = 0) readonly buffer AVectors { vec4 a_f32x4[]; };
@@ -50,14 +81,29 @@ vec4 a_vector(uint i) { return a_f32x4[i / 4]; }
 vec4 b_vector(uint i) { return b_f32x4[i / 4]; }
 #endif
 
+#ifdef INTEGER
+#define NUMBERS ivec4
+#define ADD_PRODUCT(a, b, sum) add_products(a, b, sum)
+#define TERMS ((push.k + 3) / 4)
+ivec4 add_products(ivec4 a, ivec4 b, ivec4 sum) {
+  for (int i = 0; i < 32; i += 8) sum += bitfieldExtract(a, i, 8) * bitfieldExtract(b, i, 8);
+  return sum;
+}
+#else
+#define NUMBERS vec4
+#define ADD_PRODUCT(a, b, sum) fma(a, b, sum)
+#define TERMS push.k
+#endif
+
 const uint BM = 64 * RM;
 const uint BN = 64 * RN;
 const uint BK = 16;
 const uint A_ROW = BM / 4 + 1;  // in vectors; one of padding against bank conflicts
 const uint B_ROW = BN / 4 + 1;
-shared vec4 a_tile[BK * A_ROW];
-shared vec4 b_tile[BK * B_ROW];
+shared NUMBERS a_tile[BK * A_ROW];
+shared NUMBERS b_tile[BK * B_ROW];
 
+#ifndef INTEGER
 // Four neighbours along the fast axis (`fast`, of `fast_size`) at position `slow` of the other; zero outside.
 vec4 fetch_a(uint base, uint fast, uint fast_size, uint fast_stride, uint slow, uint slow_size,
              uint slow_stride) {
@@ -80,13 +126,29 @@ vec4 fetch_b(uint base, uint fast, uint fast_size, uint fast_stride, uint slow, 
   return values;
 }
 
-vec4 a_next[RM];
-vec4 b_next[RN];
+#endif
+
+NUMBERS a_next[RM];
+NUMBERS b_next[RN];
 
 void fetch_tiles(uint a_base, uint b_base, uint k0) {
   const uint thread = gl_LocalInvocationIndex;
   const uint m0 = gl_WorkGroupID.y * BM;
   const uint n0 = gl_WorkGroupID.x * BN;
+#ifdef INTEGER
+  for (uint i = 0; i < RM; ++i) {
+    const uint q = thread + 256 * i;
+    const uint m = m0 + (a_k_fast() ? q / 4 : q % (BM / 4) * 4), k = k0 + (a_k_fast() ? q % 4 * 4 : q / (BM / 4));
+    const uint next_m = a_k_fast() ? 0 : 1, next_k = 1 - next_m;
+    for (uint j = 0; j < 4; ++j) a_next[i][j] = a_term(a_base, m + j * next_m, k + j * next_k);
+  }
+  for (uint i = 0; i < RN; ++i) {
+    const uint q = thread + 256 * i;
+    const uint n = n0 + (b_n_fast() ? q % (BN / 4) * 4 : q / 4), k = k0 + (b_n_fast() ? q / (BN / 4) : q % 4 * 4);
+    const uint next_n = b_n_fast() ? 1 : 0, next_k = 1 - next_n;
+    for (uint j = 0; j < 4; ++j) b_next[i][j] = b_term(b_base, n + j * next_n, k + j * next_k);
+  }
+#else
   for (uint i = 0; i < RM; ++i) {
     const uint q = thread + 256 * i;
     a_next[i] = a_k_fast()
@@ -99,6 +161,7 @@ void fetch_tiles(uint a_base, uint b_base, uint k0) {
         ? fetch_b(b_base, n0 + q % (BN / 4) * 4, push.n, push.b_n, k0 + q / (BN / 4), push.k, push.b_k)
         : fetch_b(b_base, k0 + q % 4 * 4, push.k, push.b_k, n0 + q / 4, push.n, push.b_n);
   }
+#endif
 }
 
 void store_tiles() {
@@ -123,20 +186,20 @@ void store_tiles() {
   }
 }
 
-vec4 sums[4 * RM * RN];  // [group of rows][row][group of columns]
+NUMBERS sums[4 * RM * RN];  // [group of rows][row][group of columns]
 
 void multiply(uint k) {
   const uint tx = gl_LocalInvocationIndex % 16;
   const uint ty = gl_LocalInvocationIndex / 16;
-  vec4 b[RN];
+  NUMBERS b[RN];
   for (uint j = 0; j < RN; ++j) b[j] = b_tile[k * B_ROW + j * 16 + tx];
   for (uint i = 0; i < RM; ++i) {
-    const vec4 a = a_tile[k * A_ROW + i * 16 + ty];
+    const NUMBERS a = a_tile[k * A_ROW + i * 16 + ty];
     for (uint j = 0; j < RN; ++j) {
-      sums[(i * 4 + 0) * RN + j] = fma(a.xxxx, b[j], sums[(i * 4 + 0) * RN + j]);
-      sums[(i * 4 + 1) * RN + j] = fma(a.yyyy, b[j], sums[(i * 4 + 1) * RN + j]);
-      sums[(i * 4 + 2) * RN + j] = fma(a.zzzz, b[j], sums[(i * 4 + 2) * RN + j]);
-      sums[(i * 4 + 3) * RN + j] = fma(a.wwww, b[j], sums[(i * 4 + 3) * RN + j]);
+      sums[(i * 4 + 0) * RN + j] = ADD_PRODUCT(a.xxxx, b[j], sums[(i * 4 + 0) * RN + j]);
+      sums[(i * 4 + 1) * RN + j] = ADD_PRODUCT(a.yyyy, b[j], sums[(i * 4 + 1) * RN + j]);
+      sums[(i * 4 + 2) * RN + j] = ADD_PRODUCT(a.zzzz, b[j], sums[(i * 4 + 2) * RN + j]);
+      sums[(i * 4 + 3) * RN + j] = ADD_PRODUCT(a.wwww, b[j], sums[(i * 4 + 3) * RN + j]);
     }
   }
 }
@@ -144,24 +207,28 @@ void multiply(uint k) {
 void main() {
   const uint a_base = GUARD_BYTES / INPUT_BYTES + batch_index() * push.a_batch;
   const uint b_base = GUARD_BYTES / INPUT_BYTES + batch_index() * push.b_batch;
-  for (uint i = 0; i < 4 * RM * RN; ++i) sums[i] = vec4(0.0);
+  for (uint i = 0; i < 4 * RM * RN; ++i) sums[i] = NUMBERS(0);
+
+  const uint row0 = gl_WorkGroupID.y * BM + gl_LocalInvocationIndex / 16 * 4;
+  const uint col0 = gl_WorkGroupID.x * BN + gl_LocalInvocationIndex % 16 * 4;
+  const bool idle = row0 >= push.m || col0 >= push.n;
 
   fetch_tiles(a_base, b_base, 0);
-  for (uint k0 = 0; k0 < push.k; k0 += BK) {
+  for (uint k0 = 0; k0 < TERMS; k0 += BK) {
     barrier();  // everyone is done with the previous tile
     store_tiles();
     barrier();
     fetch_tiles(a_base, b_base, k0 + BK);
-    if (k0 + BK <= push.k) {
+    if (idle) {
+      // All of its outputs lie outside the matrix: it only moves tiles.
+    } else if (k0 + BK <= TERMS) {
       for (uint k = 0; k < BK; ++k) multiply(k);
     } else {
       // No zero terms are added: they could turn a sum of -0 into +0.
-      for (uint k = 0; k < push.k - k0; ++k) multiply(k);
+      for (uint k = 0; k < TERMS - k0; ++k) multiply(k);
     }
   }
 
-  const uint row0 = gl_WorkGroupID.y * BM + gl_LocalInvocationIndex / 16 * 4;
-  const uint col0 = gl_WorkGroupID.x * BN + gl_LocalInvocationIndex % 16 * 4;
   for (uint i = 0; i < RM; ++i)
     for (uint r = 0; r < 4; ++r)
       for (uint j = 0; j < RN; ++j)
