@@ -7,6 +7,12 @@
 // INTEGER: A and B are of 8 bits, read as words, so that any device can. A term is a word of four neighbours along k,
 // zero behind the end of K: "k" counts words then.
 #extension GL_GOOGLE_include_directive : require
+#ifdef INTEGER
+#extension GL_EXT_control_flow_attributes : require
+#define UNROLL [[unroll]]  // see a_term
+#else
+#define UNROLL
+#endif
 #ifdef STORAGE16
 #extension GL_EXT_shader_16bit_storage : require
 #endif
@@ -46,7 +52,7 @@ layout(set = 0, binding = 1) readonly buffer BWords { int b_words[]; };
 const uint INPUT_BYTES = 1;
 
 // Term `term` of row m of A, and of column n of B. Loops have fixed ends here, so that they are unrolled: lavapipe 22.3
-// leaves a shader's loops early, without a word, once their rounds add up to 65,535.
+// leaves a shader's loops early, without a word, once their rounds add up to about 65,536.
 int a_term(uint base, uint m, uint term) {
   const uint k = term * 4, start = base + m * push.a_m + k * push.a_k;
   if (m >= push.m || k >= push.k) return 0;
@@ -222,7 +228,7 @@ void main() {
     if (idle) {
       // All of its outputs lie outside the matrix: it only moves tiles.
     } else if (k0 + BK <= TERMS) {
-      for (uint k = 0; k < BK; ++k) multiply(k);
+      UNROLL for (uint k = 0; k < BK; ++k) multiply(k);
     } else {
       // No zero terms are added: they could turn a sum of -0 into +0.
       for (uint k = 0; k < TERMS - k0; ++k) multiply(k);
