@@ -1,5 +1,5 @@
 // A backend module for tests, in place of the CUDA one: two devices whose gemm does what faulty drivers do to
-// the process that uses them. The case chooses: a sum of 102 to 112 terms meets a fault. A file `broken`
+// the process that uses them. The case chooses: a sum of 102 to 113 terms meets a fault. A file `broken`
 // beside the module lets nobody open the devices.
 #include <dlfcn.h>
 #include <unistd.h>
@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 #include <utility>
+#include <vector>
 
 #include "backends/cpu/cpu_backend.hpp"
 #include "references/op_table.hpp"
@@ -69,6 +70,10 @@ Result<void> misbehave(std::int64_t k) {
       // Chatter where results are printed.
       std::puts("driver: hello");
       std::fflush(stdout);
+      break;
+    case 13:
+      // All the memory that it may have; the sizes are real, so that nothing is promised and not given.
+      for (std::vector<std::vector<char>> all;;) all.emplace_back(std::size_t{16} << 20, 'x');
       break;
     case 11:
       if (first_time()) die_by(SIGSEGV);

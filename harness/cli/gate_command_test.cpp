@@ -1,9 +1,12 @@
 // From a run to a baseline, and a gate that passes and fails.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
+#include <optional>
 
 #include "harness/cli/cli_testing.hpp"
+#include "reports/record_json.hpp"
 
 namespace parity {
 namespace {
@@ -84,6 +87,56 @@ TEST_F(GateCommand, AWaiverHoldsUntilItsDay) {
   const ProgramRun expired = waive("2020-01-01");
   EXPECT_EQ(expired.code, 1);
   expect_holds(expired.out, "has expired");
+}
+
+/// Errors of one result twice as large, and so in contract as before; the record that was changed.
+std::optional<Record> plant_drift(std::string& records) {
+  for (std::size_t begin = 0, end; (end = records.find('\n', begin)) != records.npos; begin = end + 1) {
+    const std::string line = records.substr(begin, end - begin);
+    if (line.find("fill=normal") == line.npos || line.find("\"case\":\"gemm ") == line.npos) continue;
+    auto record = parse_record_json(line);
+    if (!record || record->verdict != Verdict::pass) continue;
+    OutputRecord& output = record->outputs.front();
+    ErrorStatistics& s = output.judgement.statistics;
+    auto& bins = s.ulp_histogram;
+    if (s.elements < 1000 || s.max_bound_ratio > 0.45 || bins.back() != 0) continue;
+    std::rotate(bins.begin() + 1, bins.end() - 1, bins.end());
+    for (double* size : {&s.max_abs, &s.mean_abs, &s.rms, &s.max_bound_ratio}) *size *= 2;
+    output.bits ^= 1;
+    record->order.run_to_run->bit_equal = false;
+    records.replace(begin, end - begin, to_json_line(*record));
+    return *record;
+  }
+  return std::nullopt;
+}
+
+// The records and baselines that are kept in this project.
+TEST(DeviceBaselines, HoldTheRecordsOfTheirDevicesAndNameOnePlantedDrift) {
+  const ScratchDirectory scratch;
+  int compared = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(PARITY_SOURCE "/reports/baselines")) {
+    const std::filesystem::path& baseline = entry.path();
+    if (baseline.extension() != ".jsonl") continue;
+    const std::string packed =
+        PARITY_SOURCE "/reports/devices/" + baseline.stem().string() + "/smoke.jsonl.xz";
+    const std::string file = scratch.file(baseline.stem().string());
+    if (run_program("/bin/sh", {"-c", "xz -dc '" + packed + "' > '" + file + "'"}).code != 0)
+      GTEST_SKIP() << packed << " cannot be unpacked (xz)";
+    std::string records = contents(file);
+    if (compared++ == 0) {
+      EXPECT_EQ(parity({"gate", file, "--baseline", baseline.string()}).code, 0) << baseline;
+    }
+    const auto planted = plant_drift(records);
+    ASSERT_TRUE(planted) << baseline;
+    std::ofstream(file) << records;
+    const ProgramRun gate = parity({"gate", file, "--baseline", baseline.string()});
+    EXPECT_EQ(gate.code, 1) << baseline << gate.out << gate.err;
+    expect_holds(gate.out, "FAIL drift: " + planted->path + " | " + planted->case_text + " | ");
+    expect_holds(gate.out, "2.00 times");
+    // Nothing else: without the drift it passes.
+    expect_holds(gate.out, "gate: FAILED; 1 finding; ");
+  }
+  EXPECT_GE(compared, 5);
 }
 
 TEST_F(GateCommand, WhatIsNotThereIsSaid) {

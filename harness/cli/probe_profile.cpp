@@ -17,22 +17,28 @@ namespace {
 
 /// profile.json and profile.md; of several devices with the id in the name.
 Result<void> write_profile(const ProfileRequest& request, const DeviceProfile& profile,
-                           const Provenance& from, std::size_t devices) {
+                           const Provenance& from) {
   const DeviceInfo& info = profile.device;
-  std::string name = "profile";
-  if (devices > 1) name += "-" + info.id;
-  std::ranges::replace(name, ':', '-');
   const std::filesystem::path directory(request.out);
-  if (auto written = write_file(directory / (name + ".json"), profile_json(profile, from)); !written)
+  if (auto written = write_file(directory / profile_file(request, info.id), profile_json(profile, from));
+      !written)
     return written;
   const std::string heading = fmt::format("# {}\n\n{}, {}. Made by `parity probe` of commit {}, {}.\n\n",
                                           info.name, info.driver, info.api, from.commit, from.started);
-  return write_file(directory / (name + ".md"), heading + profile_markdown(profile));
+  return write_file(directory / profile_file(request, info.id, ".md"), heading + profile_markdown(profile));
 }
 
 }  // namespace
 
-Result<ProfileTally> profile_devices(const std::vector<Device*>& devices, const ProfileRequest& request) {
+std::string profile_file(const ProfileRequest& request, const std::string& device_id, const char* ending) {
+  std::string name = "profile";
+  if (request.always_named) name += "-" + device_id;
+  std::ranges::replace(name, ':', '-');
+  return name + ending;
+}
+
+Result<ProfileTally> profile_devices(const std::vector<Device*>& devices, ProfileRequest request) {
+  request.always_named = request.always_named || devices.size() > 1;
   ProfileTally tally;
   Progress progress(devices.size());
   for (std::size_t i = 0; i < devices.size() && interrupted() == 0; ++i) {
@@ -57,7 +63,7 @@ Result<ProfileTally> profile_devices(const std::vector<Device*>& devices, const 
       print(fmt::format("{}  {}  ({}, {})\n{}\n", info.id, info.name, info.driver, info.api,
                         profile_text(*profile)));
     if (!request.out.empty())
-      if (auto written = write_profile(request, *profile, from, devices.size()); !written)
+      if (auto written = write_profile(request, *profile, from); !written)
         return tl::unexpected(written.error());
   }
   return tally;

@@ -74,7 +74,10 @@ ProgramRun run_program(const std::string& program, const std::vector<std::string
     ::execv(program.c_str(), pointers.data());
     ::_exit(127);
   }
-  if (options.signal != 0) {
+  if (options.signal != 0 && options.signal_when_exists.empty()) {
+    std::this_thread::sleep_for(std::chrono::duration<double>(options.signal_after));
+    ::kill(child, options.signal);
+  } else if (options.signal != 0) {
     // Gives up after a minute: the test then fails on the exit code.
     for (int i = 0; i < 6000; ++i) {
       std::error_code error;

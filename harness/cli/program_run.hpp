@@ -14,7 +14,7 @@ struct ProgramRun {
 
 /// Runs a program with arguments and waits. `environment` adds NAME=VALUE entries. `reader_gone`: standard
 /// output is a pipe whose reader is gone already. `signal` (0: none) is sent once the file
-/// `signal_when_exists` is there and not empty.
+/// `signal_when_exists` is there and not empty; without such a file after `signal_after` seconds.
 struct ProgramOptions {
   std::vector<std::string> environment;
   bool reader_gone = false;
@@ -22,9 +22,10 @@ struct ProgramOptions {
   std::filesystem::path signal_when_exists;
   int signal = 0;
   std::uintmax_t signal_when_larger_than = 0;  ///< bytes of that file
-  bool streams_closed = false;                 ///< standard input, output and error are closed
-  std::uint64_t most_data_bytes = 0;           ///< limit on the memory of the program's data; 0: none
-  std::uint64_t most_file_bytes = 0;           ///< limit on the size of the files it writes; 0: none
+  double signal_after = 0;
+  bool streams_closed = false;        ///< standard input, output and error are closed
+  std::uint64_t most_data_bytes = 0;  ///< limit on the memory of the program's data; 0: none
+  std::uint64_t most_file_bytes = 0;  ///< limit on the size of the files it writes; 0: none
 };
 ProgramRun run_program(const std::string& program, const std::vector<std::string>& arguments,
                        const ProgramOptions& options = {});

@@ -1,5 +1,6 @@
 // The page of `parity report --html` in a browser: it renders, filters, sorts, links and copies, shows what
 // changed between two records, and asks for nothing.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -48,6 +49,12 @@ class ReportPage : public testing::Test {
       if (i != 10) return;
       record.verdict = record.outputs[0].judgement.verdict = Verdict::fail;
       record.reason = "</script><script>document.title = 'broken'</script> & \"quotes\"";
+      // One tile of four by four is wrong.
+      ErrorMap map = ErrorMap::over(256, 256);
+      for (std::int64_t row = 8; row < 12; ++row)
+        for (std::int64_t column = 20; column < 24; ++column)
+          map.ratios[static_cast<std::size_t>(row * map.columns + column)] = 50;
+      record.outputs[0].judgement.map = map;
     });
     write_page_records(scratch_->file("new.jsonl"), [](int i, Record& record) {
       record.device.driver = "driver 2";
@@ -166,6 +173,16 @@ TEST_F(ReportPage, ShowsACaseAndCopiesItsReproLine) {
   EXPECT_EQ(value("document.querySelectorAll('.worst tbody tr').length"), 2);
   expect_holds(text(".worst"), "0x7e01");
   EXPECT_GT(value("document.querySelectorAll('.plot rect.count').length"), 10);
+  EXPECT_EQ(value("document.querySelectorAll('.plot polyline.predicted').length"), 1);
+  // The wrong tile is a square in its place, and marked by more than a colour.
+  EXPECT_EQ(value("document.querySelectorAll('.heat rect').length"), 32 * 32);
+  EXPECT_EQ(value("document.querySelectorAll('.heat .cross').length"), 16);
+  EXPECT_EQ(
+      value("[...document.querySelectorAll('.heat rect')].map((cell, i) => cell.matches('.h8') ? [i >> 5, "
+            "i & 31] : null).filter(Boolean).filter(([r, c]) => r >= 8 && r < 12 && c >= 20 && c < "
+            "24).length"),
+      16);
+  EXPECT_EQ(value("document.querySelectorAll('.heat .h8').length"), 16);
   expect_holds(text(".statistics"), "max error∞");
   expect_holds(text("#main"), "17 elements outside the contract; where: column 2");
   expect_holds(text("#main"), "gemm tiled_f16_f32: split 4 k");
@@ -178,6 +195,38 @@ TEST_F(ReportPage, ShowsACaseAndCopiesItsReproLine) {
   click(".copy");
   EXPECT_EQ(text(".copy"), "copied");
   EXPECT_EQ(value("navigator.clipboard.readText()"), repro);
+}
+
+TEST_F(ReportPage, EveryViewIsALinkAndBackLeadsBack) {
+  open("");
+  click(".ladder tbody th a");
+  EXPECT_EQ(text(".found").substr(0, 17), "200 cases of 400:");
+  click(".rows .row a");
+  const std::string at = value("location.hash");
+  expect_holds(text("h2"), "gemm m=0 ");
+  click(".steps a:last-child");  // next
+  expect_holds(text("h2"), "gemm m=2 ");
+  value(
+      "new Promise((done) => { addEventListener('hashchange', () => setTimeout(done, 20), {once: true}); "
+      "history.back(); })");
+  EXPECT_EQ(value("location.hash"), at);
+  expect_holds(text("h2"), "gemm m=0 ");
+  open(at);  // as somebody else opens it
+  expect_holds(text("h2"), "gemm m=0 ");
+}
+
+TEST_F(ReportPage, PrintsWholeTablesWithoutItsControls) {
+  open("#filter=set=0");
+  browser_->command("Emulation.setEmulatedMedia", {{"media", "print"}});
+  value("dispatchEvent(new Event('beforeprint'))");
+  EXPECT_EQ(value("document.querySelectorAll('.rows .row').length"), page_cases);
+  EXPECT_EQ(value("getComputedStyle(document.getElementById('theme')).display"), "none");
+  EXPECT_EQ(value("getComputedStyle(document.querySelector('.rows .row')).position"), "static");
+  value("dispatchEvent(new Event('afterprint'))");
+  browser_->command("Emulation.setEmulatedMedia", {{"media", ""}});
+  EXPECT_LT(value("document.querySelectorAll('.rows .row').length"), page_cases);
+  const auto paper = browser_->command("Page.printToPDF");
+  EXPECT_GT(paper.value("data", std::string()).size(), 10000u);
 }
 
 TEST_F(ReportPage, ShowsWhatChangedFirst) {
@@ -199,6 +248,12 @@ TEST_F(ReportPage, FitsAPhoneAndTurnsDark) {
     open(view);
     browser_->resize(360, 640);
     EXPECT_LE(value("document.documentElement.scrollWidth"), 360) << view;
+    // The name, the views and the button stand in one line.
+    EXPECT_LT(value("document.querySelector('header').offsetHeight"), 60) << view;
+    for (const int width : {710, 1200, 1280}) {
+      browser_->resize(width, 800);
+      EXPECT_LE(value("document.documentElement.scrollWidth"), width) << view;
+    }
     browser_->resize(1200, 800);
   }
   const auto lightness = [] {

@@ -15,6 +15,7 @@
 #include "harness/cli/resume.hpp"
 #include "harness/cli/run_engine.hpp"
 #include "harness/cli/run_output.hpp"
+#include "harness/cli/run_profiles.hpp"
 #include "harness/cli/run_shard.hpp"
 #include "harness/cli/version.hpp"
 #include "reports/failure_text.hpp"
@@ -122,7 +123,26 @@ Result<Assigned> assign_items(const RunRequest& request, const PlanOutline& plan
   return assigned;
 }
 
-int run(const Context& context, const RunRequest& request) {
+/// A conformance run (the suite, or a file called so) leaves what is needed to argue about it later, the
+/// devices' arithmetic included.
+bool wants_profiles(const RunRequest& request) {
+  return std::filesystem::path(request.suite).stem() == "conformance" && request.cases.empty() &&
+         request.inputs.empty() && !request.in_process && !request.no_profile;
+}
+
+std::vector<std::string> devices_of(const PlanOutline& plan) {
+  std::vector<std::string> ids;
+  for (const PlanGroup& group : plan.groups)
+    if (std::find(ids.begin(), ids.end(), group.device.id) == ids.end()) ids.push_back(group.device.id);
+  return ids;
+}
+
+int run(const Context& context, RunRequest request) {
+  if (request.devices == std::vector<std::string>{"ctest"}) {
+    auto given = ctest_devices([](const char* name) { return std::getenv(name); });
+    if (!given) return report(given.error());
+    request.devices = *std::move(given);
+  }
   // Arguments first, so that a wrong case text is said before any device is touched.
   if (request.inputs.empty())
     if (auto cases = read_cases(request, {}, context.stages); !cases) return report(cases.error());
@@ -194,6 +214,8 @@ int run(const Context& context, const RunRequest& request) {
   std::vector<Record> records;
   for (auto& [item, record] : finished) records.push_back(std::move(record));
   const bool complete = records.size() == assigned->items;
+  if (output && !unwritten && complete && wants_profiles(request))
+    leave_profiles(context, devices_of(plan), output->directory(), request.timeout_seconds);
   if (output && !unwritten)
     if (auto closed = output->finish(complete); !closed) unwritten = closed.error();
   std::vector<std::string> missing;
@@ -206,7 +228,7 @@ int run(const Context& context, const RunRequest& request) {
   if (request.json)
     if (const std::string why = why_nothing_judged(summarise(records)); !why.empty()) complain(why);
   if (!request.json && output && !unwritten)
-    print(fmt::format("Records, JUnit and summary: {}\n", output->directory().string()));
+    print(fmt::format("Records, JUnit, summary and page: {}\n", output->directory().string()));
   if (unwritten) return report(*unwritten);
   if (given_up) return report(*given_up);
   if (interrupted() && !complete) {
@@ -232,7 +254,8 @@ void add_run_command(CLI::App& app, Context& context) {
       "Words, each of which must stand somewhere in 'rung path case' (* and ? stand for any characters)");
   command
       ->add_option("-d,--device", request->devices,
-                   "An id (vulkan:0), a backend (vulkan) or a part of the name; several times; default: all")
+                   "An id (vulkan:0), a backend (vulkan) or a part of the name; several times; default: all. "
+                   "ctest: those that CTest's resource allocation gave to this test")
       ->allow_extra_args(false)
       ->check(not_empty);
   command
@@ -265,7 +288,8 @@ void add_run_command(CLI::App& app, Context& context) {
       ->capture_default_str();
   command
       ->add_option("-o,--out", request->out,
-                   "Directory for records.jsonl (written as cases finish), junit.xml and summary.md")
+                   "Directory for records.jsonl (written as cases finish), junit.xml, summary.md and "
+                   "page.html")
       ->check(not_empty);
   command
       ->add_flag(
@@ -324,6 +348,9 @@ void add_run_command(CLI::App& app, Context& context) {
   command->add_flag("--no-order-effects", request->no_order_effects,
                     "Do not measure what the order of summation does (rows alone, permuted sums, emulated "
                     "orders): quicker");
+  command->add_flag("--no-profile", request->no_profile,
+                    "Suite conformance, or a file conformance.txt: do not leave profile.json and .md of each "
+                    "device in the directory (as of parity probe --only profile --sample 64)");
   command->add_flag("--reveal", request->reveal,
                     "Ask the device for the order of every product that no candidate of a vendor's path "
                     "explains, with products of the same shape, and replay the result in it: bits instead of "

@@ -6,6 +6,8 @@
 #include "reports/junit.hpp"
 #include "reports/markdown.hpp"
 #include "reports/order_report.hpp"
+#include "reports/page.hpp"
+#include "reports/probe_lines.hpp"
 #include "reports/training_plot.hpp"
 
 namespace parity::cli {
@@ -33,7 +35,17 @@ Result<void> RunOutput::finish(bool complete) {
   if (auto ended = log_.end(complete); !ended) return ended;
   auto logged = read_record_log(log_.file());
   if (!logged) return tl::unexpected(logged.error());
-  return write_summaries(directory_, logged->records, logged->missing);
+  if (auto written = write_summaries(directory_, logged->records, logged->missing); !written) return written;
+  std::vector<ProbedTree> trees;
+  std::error_code ignored;
+  const std::filesystem::path probe = directory_ / "probe.jsonl";
+  if (std::filesystem::exists(probe, ignored)) {
+    auto read = read_probe_file(probe.string());
+    if (!read) return tl::unexpected(read.error());
+    trees = *std::move(read);
+  }
+  const PageSource source{log_.file().filename().string(), logged->records, logged->missing};
+  return write_file(directory_ / "page.html", to_html(std::span(&source, 1), trees));
 }
 
 Result<void> write_summaries(const std::filesystem::path& directory, std::span<const Record> records,

@@ -28,7 +28,8 @@ class RunOutput {
     return log_.begin(mark, static_cast<std::int64_t>(recorded));
   }
   Result<void> append(const Record& record) { return log_.append(record); }
-  /// Says in the log whether the run got to its end; writes the summaries over every record of it.
+  /// Says in the log whether the run got to its end; writes the summaries over every record of it, and the
+  /// page (with the trees of a probe.jsonl there).
   Result<void> finish(bool complete);
   const std::filesystem::path& directory() const { return directory_; }
 

@@ -31,7 +31,7 @@ struct RunRequest {
   double case_timeout_seconds = 0;  ///< 0: follows from timeout_seconds
   int side_by_side = 1;             ///< processes that run cases of this request
   bool no_order_effects = false, validate = false, json = false, append = false, each_case = false,
-       git = false, in_process = false, reveal = false, allow_flaky = false;
+       git = false, in_process = false, reveal = false, allow_flaky = false, no_profile = false;
 };
 
 /// Everything a run does, and what does it: a runner for each group, a case for each item of the outline.

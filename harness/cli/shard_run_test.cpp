@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <set>
 
 #include "harness/cli/record_testing.hpp"
 
@@ -104,6 +105,95 @@ TEST(ShardedRun, RecordsOfOtherCommitsAndSuitesAreNotMergedUnasked) {
   const ProgramRun commits = parity(both);
   EXPECT_EQ(commits.code, 2);
   expect_holds(commits.err, "different commits");
+}
+
+/// The program as a file of ours calls it.
+std::string wrapper(const ScratchDirectory& scratch) {
+  const std::string file = scratch.file("parity");
+  std::ofstream(file) << "#!/bin/sh\nexec " << PARITY_PROGRAM << " \"$@\"\n";
+  std::filesystem::permissions(file, std::filesystem::perms::owner_all);
+  return file;
+}
+
+std::string small_suite(const ScratchDirectory& scratch, const std::string& name) {
+  std::ofstream(scratch.file(name)) << "gemm m={3,4} n=5 k={6,30}\nrms_norm rows=2 cols={3,5}\n";
+  return scratch.file(name);
+}
+
+TEST(ShardedRun, TheFileForSlurmRunsAndGoesOn) {
+  const ScratchDirectory scratch;
+  Words report = {"report"};
+  for (const std::string task : {"5", "6", "6"}) {  // the second is submitted again
+    ProgramOptions options = one_thread();
+    options.environment.insert(
+        options.environment.end(),
+        {"PARITY=" + wrapper(scratch), "SUITE=" + small_suite(scratch, "s.txt"), "OUT=" + scratch.file("out"),
+         "SLURM_ARRAY_TASK_ID=" + task, "SLURM_ARRAY_TASK_COUNT=2", "SLURM_ARRAY_TASK_MIN=5"});
+    const ProgramRun run =
+        run_program("/bin/bash", {PARITY_SOURCE "/ci/slurm-conformance.sh", "cpu"}, options);
+    ASSERT_EQ(run.code, 0) << run.err;
+    expect_holds(run.err, "SLURM_ARRAY_TASK_ID of Slurm");
+    if (report.size() < 3) report.push_back(scratch.file("out/shard-" + task + "/records.jsonl"));
+  }
+  const ProgramRun together = parity(report);
+  EXPECT_EQ(together.code, 0) << together.err;
+}
+
+/// `text` with every `from` replaced.
+std::string with_all(std::string text, const std::string& from, const std::string& to) {
+  EXPECT_NE(text.find(from), std::string::npos) << from;
+  for (std::size_t at = 0; (at = text.find(from, at)) != text.npos; at += to.size())
+    text.replace(at, from.size(), to);
+  return text;
+}
+
+TEST(ShardedRun, TheCommandOfTheKubernetesJobRunsAndGoesOn) {
+  const ScratchDirectory scratch;
+  const std::string job = contents(PARITY_SOURCE "/ci/kubernetes-conformance.yaml");
+  expect_holds(job, "completionMode: Indexed");
+  const std::size_t from = job.find("- |\n"), to = job.find("          resources:");
+  ASSERT_LT(from, to);
+  std::string script = job.substr(from + 4, to - from - 4);
+  // What a pod has, and a suite and a device that are quick.
+  script = with_all(script, "/parity/bin/parity", wrapper(scratch));
+  script = with_all(script, "out=/records", "out=" + scratch.file("records"));
+  script = with_all(script, "--suite conformance", "--suite " + small_suite(scratch, "s.txt"));
+  script = with_all(script, "--device cuda", "--device cpu");
+  std::filesystem::create_directory(scratch.file("records"));
+  Words report = {"report"};
+  for (int pod = 0; pod < 9; ++pod) {
+    ProgramOptions options = one_thread();
+    const std::string index = std::to_string(pod % 8);  // the first is started again
+    options.environment.push_back("JOB_COMPLETION_INDEX=" + index);
+    const ProgramRun run = run_program("/bin/sh", {"-c", script}, options);
+    ASSERT_TRUE(run.code == 0 || run.code == 4) << run.err;  // 4: a shard without a case
+    expect_holds(run.err, "JOB_COMPLETION_INDEX of Kubernetes");
+    if (pod < 8) report.push_back(scratch.file("records/shard-" + index + "/records.jsonl"));
+  }
+  const ProgramRun together = parity(report);
+  EXPECT_EQ(together.code, 0) << together.err;
+}
+
+TEST(ConformanceRun, ItsFolderHoldsRecordsPageAndTheDevicesProfile) {
+  const ScratchDirectory scratch;
+  const Words words = {"run", "--suite", small_suite(scratch, "conformance.txt"), "--device", "cpu", "--out"};
+  const ProgramRun run = parity(with(words, {scratch.file("r")}), one_thread());
+  ASSERT_EQ(run.code, 0) << run.err;
+  for (const char* name :
+       {"records.jsonl", "junit.xml", "summary.md", "page.html", "profile.json", "profile.md"})
+    EXPECT_TRUE(std::filesystem::exists(scratch.file("r/") + name)) << name;
+  // Forced one by one: every path that takes a case has a record of its own.
+  std::set<std::string> paths;
+  for (const Record& record : records_in(scratch.file("r")))
+    if (record.stage == "gemm") paths.insert(record.path);
+  EXPECT_GT(paths.size(), 2u);
+  // The profile is that of the device: a run takes it.
+  const ProgramRun again = parity(
+      {"run", "--device", "cpu", "--case", "gemm m=3 n=4 k=5", "--profile", scratch.file("r/profile.json")},
+      one_thread());
+  EXPECT_EQ(again.code, 0) << again.err;
+  EXPECT_EQ(parity(with(words, {scratch.file("n"), "--no-profile", "gemm"}), one_thread()).code, 0);
+  EXPECT_FALSE(std::filesystem::exists(scratch.file("n/profile.json")));
 }
 
 TEST(ShardedRun, AShardIsOneOfItsNumber) {

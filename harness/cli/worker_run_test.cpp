@@ -1,11 +1,15 @@
 // `parity run` on a backend whose driver crashes, hangs and lies; and runs that were killed, and resumed.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
 #include <map>
+#include <optional>
+#include <random>
 
+#include "harness/base/sanitized.hpp"
 #include "harness/cli/record_testing.hpp"
 
 namespace parity {
@@ -56,6 +60,22 @@ TEST(WorkerRun, EveryFaultIsARowAndTheRunGoesOn) {
     EXPECT_EQ(record.device.id, "cuda:0");
   }
   EXPECT_EQ(records[1].last_words, std::vector<std::string>{"driver: page fault"});
+}
+
+TEST(WorkerRun, MemoryThatRunsOutIsARowAndTheRunGoesOn) {
+  if (address_sanitized) GTEST_SKIP() << "the sanitizer's own memory does not fit the limit";
+  const ScratchDirectory scratch;
+  ProgramOptions options = crashing();
+  options.most_data_bytes = std::uint64_t{256} << 20;
+  const ProgramRun run = parity(faults("{101,113,110}", {"--out", scratch.file("r")}), options);
+  EXPECT_EQ(run.code, 1) << run.err;
+  const std::vector<Record> records = records_in(scratch.file("r"));
+  ASSERT_EQ(records.size(), 3u);
+  EXPECT_EQ(records[0].verdict, Verdict::pass);
+  EXPECT_EQ(records[1].verdict, Verdict::crash);
+  expect_holds(records[1].reason, "out of host memory");
+  expect_holds(records[1].repro, records[1].case_text);
+  EXPECT_EQ(records[2].verdict, Verdict::pass);
 }
 
 TEST(WorkerRun, ChatterOnStandardOutputIsKeptApart) {
@@ -156,39 +176,51 @@ TEST(WorkerRun, DevicesWorkSideBySideIntoOneRecord) {
   EXPECT_EQ(crashes, (std::map<std::string, int>{{"cuda:0", 1}, {"cuda:1", 1}}));
 }
 
+// PARITY_TEST_KILLS=100: so many moments in place of four.
 TEST(Resume, KilledAtAnyMomentItGoesOnAndNothingIsLostOrDoneTwice) {
   const ScratchDirectory scratch;
+  const auto start = std::chrono::steady_clock::now();
   ASSERT_EQ(parity(with(twelve(), {"--out", scratch.file("whole")}), one_thread()).code, 0);
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
   const auto whole = timeless(records_in(scratch.file("whole")));
   ASSERT_EQ(whole.size(), 12u);
   const char* asked = std::getenv("PARITY_TEST_KILLS");
-  const int kills = asked ? std::atoi(asked) : 3;
+  const int kills = asked ? std::atoi(asked) : 4;
+  std::mt19937 moments(std::random_device{}());
+  int nowhere = 0, between = 0, ended = 0;
   for (int i = 0; i < kills; ++i) {
     const std::string directory = scratch.file("killed" + std::to_string(i));
     const std::string records = directory + "/records.jsonl";
     ProgramOptions options = one_thread();
     options.signal = SIGKILL;
-    options.signal_when_exists = records;
-    // From "the file is there" to "most of it is": another place each time.
-    options.signal_when_larger_than = static_cast<std::uintmax_t>(i) *
-                                      std::filesystem::file_size(scratch.file("whole/records.jsonl")) /
-                                      static_cast<std::uintmax_t>(kills) * 8 / 10;
+    options.signal_after = std::uniform_real_distribution<>(0, took.count())(moments);
     const int code = parity(with(twelve(), {"--out", directory}), options).code;
-    // A quick machine may have come to the end.
     ASSERT_TRUE(code == 128 + SIGKILL || code == 0) << code;
-    const auto before = read_record_log(records);
-    ASSERT_TRUE(before) << before.error().message;
-    const ProgramRun resumed = parity(with(twelve(), {"--resume", directory}), one_thread());
-    EXPECT_EQ(resumed.code, 0) << resumed.err;
-    expect_holds(resumed.err, std::to_string(before->records.size()) + " of 12 cases are recorded");
+    LoggedRecords before;
+    if (std::filesystem::exists(records)) {
+      auto logged = read_record_log(records);
+      ASSERT_TRUE(logged) << logged.error().message;
+      before = *std::move(logged);
+    }
+    const std::size_t recorded = before.records.size();
+    ++(recorded == 0 ? nowhere : recorded == 12 ? ended : between);
+    // As docs/device_tester.md has it: where nothing was begun there is nothing to resume.
+    const bool begun = std::filesystem::exists(records) && std::filesystem::file_size(records) > 0;
+    const ProgramRun resumed =
+        parity(with(twelve(), {begun ? "--resume" : "--out", directory}), one_thread());
+    ASSERT_EQ(resumed.code, 0) << "killed after " << options.signal_after << " s: " << resumed.err;
+    if (begun) expect_holds(resumed.err, std::to_string(recorded) + " of 12 cases are recorded");
     const auto after = read_record_log(records);
     ASSERT_TRUE(after) << after.error().message;
     EXPECT_TRUE(after->missing.empty()) << after->missing.front();
     EXPECT_TRUE(timeless(after->records) == whole);
     // What was there is there still, in its place.
-    for (std::size_t n = 0; n < before->records.size(); ++n)
-      EXPECT_EQ(to_json_line(before->records[n]), to_json_line(after->records[n]));
+    for (std::size_t n = 0; n < recorded; ++n)
+      EXPECT_EQ(to_json_line(before.records[n]), to_json_line(after->records[n]));
+    EXPECT_EQ(parity({"report", records}).code, 0);
   }
+  std::printf("%d kills: %d before the first record, %d between records, %d behind the last\n", kills,
+              nowhere, between, ended);
 }
 
 TEST(Resume, ATornLastLineIsCutOffAndSaid) {
@@ -259,6 +291,65 @@ TEST(Resume, ADiskThatFillsUpIsSaidAndWhatIsRecordedStays) {
   EXPECT_LT(before->records.size(), 12u);
   EXPECT_EQ(parity(with(twelve(), {"--resume", out}), one_thread()).code, 0);
   EXPECT_EQ(records_in(out).size(), 12u);
+}
+
+/// A disk of its own, as the user of a namespace may mount one; `script` finds it as $disk, the program as
+/// $parity and the options of twelve() as "$@".
+std::optional<ProgramRun> on_a_small_disk(const ScratchDirectory& scratch, const std::string& script) {
+  std::filesystem::create_directory(scratch.file("disk"));
+  const auto shell = [&](const std::string& text) {
+    Words words = {"-rm", "sh", "-c", "mount -t tmpfs -o size=24k none \"$disk\" || exit 77\n" + text, "sh"};
+    ProgramOptions options = one_thread();
+    options.environment.push_back("disk=" + scratch.file("disk"));
+    options.environment.push_back(std::string("parity=") + PARITY_PROGRAM);
+    return run_program("/usr/bin/unshare", with(words, twelve()), options);
+  };
+  if (shell("true").code != 0) return std::nullopt;
+  return shell(script);
+}
+
+TEST(Resume, AFullDiskIsSaidAndTheRunGoesOnWhenThereIsRoom) {
+  const ScratchDirectory scratch;
+  const auto run = on_a_small_disk(scratch, R"("$parity" "$@" --out "$disk/r"; echo "full: $?"
+cp "$disk/r/records.jsonl" "$disk/../full.jsonl"
+mount -o remount,size=4m "$disk"
+"$parity" "$@" --resume "$disk/r"; echo "room: $?"
+cp "$disk/r/records.jsonl" "$disk/../room.jsonl"
+)");
+  if (!run) GTEST_SKIP() << "no disk can be mounted here: the full disk was not tested";
+  expect_holds(run->out, "full: 5");
+  expect_holds(run->err, "records.jsonl: a record could not be written: No space left on device");
+  expect_holds(run->out, "room: 0");
+  const auto full = read_record_log(scratch.file("full.jsonl")),
+             room = read_record_log(scratch.file("room.jsonl"));
+  ASSERT_TRUE(full) << full.error().message;
+  ASSERT_TRUE(room) << room.error().message;
+  EXPECT_EQ(full->note, "");
+  ASSERT_GT(full->records.size(), 0u);
+  ASSERT_LT(full->records.size(), 12u);
+  ASSERT_EQ(room->records.size(), 12u);
+  for (std::size_t n = 0; n < full->records.size(); ++n)
+    EXPECT_EQ(to_json_line(full->records[n]), to_json_line(room->records[n]));
+}
+
+TEST(Resume, AReadOnlyFolderIsNamedAndStaysAsItWas) {
+  const ScratchDirectory scratch;
+  const auto run = on_a_small_disk(scratch, R"(mount -o remount,size=4m "$disk"
+"$parity" "$@" --out "$disk/r" || exit 1
+cp "$disk/r/records.jsonl" "$disk/../before"
+mount -o remount,ro "$disk"
+for how in "--out $disk/r" "--resume $disk/r" "--out $disk/new" "--out $disk/r --append"; do
+  "$parity" "$@" $how; echo "$how: $?" >&2
+done
+cmp "$disk/r/records.jsonl" "$disk/../before" && echo same
+"$parity" report "$disk/r/records.jsonl" && echo readable
+)");
+  if (!run) GTEST_SKIP() << "no disk can be mounted here: the read-only folder was not tested";
+  for (const char* how : {"r: 2", "--resume", "new: 2", "--append: 2", "Read-only file system"})
+    expect_holds(run->err, how);
+  EXPECT_EQ(run->err.find(": 0"), std::string::npos) << run->err;
+  expect_holds(run->out, "same\n");
+  expect_holds(run->out, "readable\n");
 }
 
 TEST(Resume, AFolderThatCannotBeWrittenIsNamed) {

@@ -57,6 +57,17 @@ Result<Shard> read_engine(const Engine& engine, std::size_t given_total, const E
   return Shard{(*index - *first) / *step + 1, of, fmt::format("{} of {}", engine.index, engine.name)};
 }
 
+/// Parts between marks; none of an empty text.
+std::vector<std::string> split(const std::string& text, char mark) {
+  std::vector<std::string> parts;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find(mark, at), text.size());
+    parts.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return parts;
+}
+
 Result<Shard> read_environment(std::size_t given_total, const Environment& environment) {
   std::optional<Shard> found;
   std::vector<std::string> variables;
@@ -93,6 +104,40 @@ Result<Shard> parse_shard(const std::string& text, const Environment& environmen
     return bad_input(
         fmt::format("--shard {}: wants a number and a total, the first of four is 1/4; or auto", text));
   return Shard{*number, *total, "--shard"};
+}
+
+Result<std::vector<std::string>> ctest_devices(const Environment& environment) {
+  const auto value_of = [&](const std::string& name) {
+    const char* value = environment(name.c_str());
+    return std::string(value ? value : "");
+  };
+  const std::string count = "CTEST_RESOURCE_GROUP_COUNT";
+  const auto groups = parse_number<std::size_t>(value_of(count));
+  if (!groups || *groups == 0 || *groups > most_shards)
+    return bad_input(
+        fmt::format("--device ctest: {} is '{}'; CTest sets it for a test with RESOURCE_GROUPS, started with "
+                    "--resource-spec-file",
+                    count, value_of(count)));
+  std::vector<std::string> devices;
+  for (std::size_t group = 0; group < *groups; ++group) {
+    const std::string name = fmt::format("CTEST_RESOURCE_GROUP_{}", group);
+    for (const std::string& type : split(value_of(name), ',')) {
+      std::string upper = type;
+      for (char& c : upper) c = static_cast<char>(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
+      const std::string variable = name + "_" + upper, text = value_of(variable);
+      // id:0,slots:1;id:2,slots:1
+      for (const std::string& allocation : split(text, ';')) {
+        const std::string id = split(allocation, ',').front();
+        if (!id.starts_with("id:") || id.size() == 3)
+          return bad_input(fmt::format("--device ctest: {} is '{}', which names no id", variable, text));
+        const std::string device = fmt::format("{}:{}", type, id.substr(3));
+        if (std::find(devices.begin(), devices.end(), device) == devices.end()) devices.push_back(device);
+      }
+    }
+  }
+  if (devices.empty())
+    return bad_input(fmt::format("--device ctest: {} groups, and no resource in them", *groups));
+  return devices;
 }
 
 std::vector<std::size_t> share_out(std::span<const double> costs, std::size_t shards) {

@@ -24,6 +24,10 @@ using Environment = std::function<const char*(const char* name)>;
 /// two that disagree, is an error.
 Result<Shard> parse_shard(const std::string& text, const Environment& environment);
 
+/// The devices that CTest's resource allocation gave to this test (CTEST_RESOURCE_GROUP_COUNT and what goes
+/// with it), where resources are called as backends are: "cuda" with id 1 is "cuda:1". None is an error.
+Result<std::vector<std::string>> ctest_devices(const Environment& environment);
+
 /// Which shard (from 1) each item belongs to: the costliest first, each to the shard that has least so far.
 /// The same on every machine for the same costs.
 std::vector<std::size_t> share_out(std::span<const double> costs, std::size_t shards);

@@ -63,6 +63,32 @@ TEST(Shard, NothingHappensSilently) {
   refused("auto/4", {{"JOB_COMPLETION_INDEX", "1"}, {"SLURM_ARRAY_TASK_ID", "3"}}, "give the shard itself");
 }
 
+TEST(Shard, CTestSaysWhichDevicesATestHas) {
+  const auto devices = [](const Variables& variables) {
+    return ctest_devices([&](const char* name) {
+      const auto found = variables.find(name);
+      return found == variables.end() ? nullptr : found->second.c_str();
+    });
+  };
+  const auto two = devices({{"CTEST_RESOURCE_GROUP_COUNT", "2"},
+                            {"CTEST_RESOURCE_GROUP_0", "cuda,vulkan"},
+                            {"CTEST_RESOURCE_GROUP_0_CUDA", "id:1,slots:1;id:3,slots:2"},
+                            {"CTEST_RESOURCE_GROUP_0_VULKAN", "id:0,slots:1"},
+                            {"CTEST_RESOURCE_GROUP_1", "cuda"},
+                            {"CTEST_RESOURCE_GROUP_1_CUDA", "id:1,slots:1"}});
+  ASSERT_TRUE(two) << two.error().message;
+  EXPECT_EQ(*two, (std::vector<std::string>{"cuda:1", "cuda:3", "vulkan:0"}));
+  for (const Variables& wrong : {Variables{},
+                                 {{"CTEST_RESOURCE_GROUP_COUNT", "x"}},
+                                 {{"CTEST_RESOURCE_GROUP_COUNT", "1"}},
+                                 {{"CTEST_RESOURCE_GROUP_COUNT", "1"},
+                                  {"CTEST_RESOURCE_GROUP_0", "cuda"},
+                                  {"CTEST_RESOURCE_GROUP_0_CUDA", "slots:1"}}}) {
+    ASSERT_FALSE(devices(wrong));
+    EXPECT_EQ(devices(wrong).error().kind, ErrorKind::bad_input);
+  }
+}
+
 TEST(Shard, EveryItemIsInOneShardAndTheyAreBalanced) {
   std::vector<double> costs;
   for (int i = 0; i < 1000; ++i) costs.push_back(1 + (i * 7919) % 97);
