@@ -36,6 +36,9 @@ Support fits_cublas(const GemmProblem& problem) {
   return {};
 }
 
+/// The most products of int8, each at most 2^14, whose sum is below 2^31.
+constexpr std::int64_t longest_int8_sum = (std::int64_t{1} << 17) - 1;
+
 Support fits_cublas_i8(const GemmProblem& problem) {
   // The manual of cublasGemmEx: compute type 32I wants A and B on four bytes, lda and ldb in multiples of
   // four, and alpha and beta of 0 or 1. A tensor starts on a guard zone, whose size is one; an entry of a
@@ -58,6 +61,13 @@ Support fits_cublas_i8(const GemmProblem& problem) {
               fmt::format("cuBLAS multiplies int8 matrices that start on 4 bytes; those of {} are {} apart",
                           factor.name, factor.port.batch_stride)};
     }
+  }
+  if (problem.k > longest_int8_sum) {
+    return {
+        Support::Kind::unsupported,
+        fmt::format("sums of {} products may leave int32, and cuBLAS does not say what they become: on an "
+                    "H200 some of its kernels wrap around and others saturate; up to k = {} none can",
+                    problem.k, longest_int8_sum)};
   }
   if (problem.alpha != 1 || (problem.c && problem.beta != 1)) {
     return {Support::Kind::unsupported,

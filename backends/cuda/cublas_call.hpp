@@ -20,7 +20,7 @@ struct CublasCall {
 /// alpha is 0 (the BLAS convention does not read A and B then, the reference does).
 Support fits_cublas(const GemmProblem& problem);
 /// The same of integers: cuBLAS takes their factors where rows, and the entries of a batch, start on
-/// multiples of four bytes.
+/// multiples of four bytes, and promises no result for sums that leave int32.
 Support fits_cublas_i8(const GemmProblem& problem);
 /// Only for a problem that fits.
 CublasCall cublas_call(const GemmProblem& problem);

@@ -1,5 +1,4 @@
 // On a device: results against exact expectations. Without one these tests are skipped, with the reason.
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -196,9 +195,7 @@ TEST_F(CudaDeviceTest, EmptyDimensions) {
 }
 
 TEST_F(CudaDeviceTest, IntegerSumsWrap) {
-  // -128 everywhere: k products of 2^14, over 2^31 from k = 2^17 on. And 3 times that, and C. cuBLAS promises
-  // nothing of sums that leave int32, and on an H200 some of its kernels wrap and others saturate: here it is
-  // asked for the others alone, and told of as a note.
+  // -128 everywhere: k products of 2^14, over 2^31 from k = 2^17 on. And 3 times that, and C.
   for (const std::int64_t k : {(1 << 17) - 4, 1 << 17, (1 << 17) + 4})
     for (const bool scaled : {false, true})
       for (const bool tb : {false, true}) {
@@ -209,7 +206,8 @@ TEST_F(CudaDeviceTest, IntegerSumsWrap) {
         Program program = gemm_program(s, DType::i8, DType::i32);
         program.accumulate = DType::i32;
         for (const char* path : {"tiled_i8_i32", "wmma_i8_i32", "cublas_i8_i32"}) {
-          if (scaled && std::string_view(path).starts_with("cublas")) continue;
+          // cuBLAS promises nothing of sums that leave int32: refused by its plan, see problem_test.cpp.
+          if (std::string_view(path).starts_with("cublas") && (scaled || k >= 1 << 17)) continue;
           SCOPED_TRACE(std::string(path) + " k " + std::to_string(k) + (tb ? " tb" : "") +
                        (scaled ? " scaled" : ""));
           auto session = device_->load(program, {path});
@@ -230,10 +228,6 @@ TEST_F(CudaDeviceTest, IntegerSumsWrap) {
           const auto d = (*session)->read(2);
           ASSERT_TRUE(d);
           const std::int64_t sum = scaled ? 3 * k * 16384 - 2 * std::int64_t{2147483647} : k * 16384;
-          if (std::string_view(path).starts_with("cublas") && sum > 2147483647) {
-            note(fmt::format("{} k={}: a sum of {} comes as {:.0f}", path, k, sum, d->value(0)));
-            continue;
-          }
           for (std::int64_t e = 0; e < d->elements(); ++e)
             ASSERT_EQ(d->value(e), static_cast<double>(static_cast<std::int32_t>(sum))) << e;
         }

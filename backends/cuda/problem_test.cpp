@@ -129,6 +129,9 @@ TEST(CublasCall, IntegersStartOnFourBytesAndHaveNoFactors) {
   EXPECT_NE(support({4, 6, 12}).reason.find("of B is 6"), std::string::npos);
   EXPECT_NE(support({6, 8, 3, 1, true}).reason.find("of A is 6"), std::string::npos);
   EXPECT_TRUE(support({8, 8, 3, 1, true}).legal()) << "any k, where rows are not along it";
+  EXPECT_TRUE(support({8, 8, 131071, 1, true}).legal()) << "as long as no sum can leave int32";
+  EXPECT_NE(support({8, 8, 131072, 1, true}).reason.find("131072 products may leave int32"),
+            std::string::npos);
   EXPECT_TRUE(support({3, 8, 12, 2}).legal());
   EXPECT_TRUE(support({3, 8, 12, 2, false, false, false, 0, 1, 1, true}).legal());
   EXPECT_NE(support({3, 8, 12, 2, false, false, false, 0, 1, 2, true}).reason.find("1 and 2"),

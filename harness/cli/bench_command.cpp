@@ -123,13 +123,16 @@ CrossoverRun measure(const Work& work, const Context& context, const BenchOption
     }
     const auto times = time_case(*work.device, *context.stages.find(work.rung->name), *c, work.path, size);
     if (!times) {
-      run.note = fmt::format("n = {}: {}", size, times.error().message);
+      run.note += fmt::format("{}n = {}: {}", run.note.empty() ? "" : "\n  ", size, times.error().message);
+      // A path may refuse one size and take the next.
+      if (times.error().kind == ErrorKind::unsupported) continue;
       break;
     }
     run.times.push_back(*times);
     if (const double slowest = std::max(times->round_trip, times->host);
         slowest > options.seconds && size < options.most) {
-      run.note = fmt::format("Stopped at n = {}: one run takes {:.2g} s (--seconds).", size, slowest);
+      run.note += fmt::format("{}Stopped at n = {}: one run takes {:.2g} s (--seconds).",
+                              run.note.empty() ? "" : "\n  ", size, slowest);
       break;
     }
   }
