@@ -25,7 +25,7 @@ struct RunRequest {
   std::string seed;     ///< empty: each case's own
   std::string started;  ///< when the run began, for every process of it
   int repeats = 3;
-  int rerun = 0;  ///< how often a case that failed is run again, at most
+  int rerun = 0;         ///< how often a case that failed is run again, at most
   double max_flops = 0;  ///< cases with more operations in a run are left out; 0: none is
   double timeout_seconds = 60;
   double case_timeout_seconds = 0;  ///< 0: follows from timeout_seconds
