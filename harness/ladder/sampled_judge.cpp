@@ -4,23 +4,17 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "harness/ladder/power.hpp"
 #include "harness/ladder/product_op.hpp"
+#include "harness/ladder/product_part.hpp"
 #include "harness/numerics/freivalds.hpp"
 #include "harness/numerics/freivalds_modular.hpp"
-#include "harness/numerics/value_access.hpp"
 
 namespace parity {
 namespace {
 
-constexpr std::int64_t panel_columns = 512;  ///< columns whose reference is made at a time
-constexpr std::int64_t most_columns = 8;     ///< compared because of a finding
-
-std::int64_t dimension(const Shape& shape, std::size_t from_last) {
-  return shape.size() > from_last ? shape[shape.size() - 1 - from_last] : 1;
-}
+constexpr std::int64_t most_columns = 8;  ///< compared because of a finding
 
 /// Freivalds' check of every batch entry, rows and columns.
 struct Checks {
@@ -71,71 +65,6 @@ Result<Checks> run_checks(const ProductOp& op, const CallResult& result, const A
   return checks;
 }
 
-/// The rows and columns of a part of the output; empty: all.
-struct Part {
-  std::vector<std::int64_t> rows, cols;
-};
-
-std::vector<std::int64_t> all_of(const std::vector<std::int64_t>& chosen, std::int64_t size) {
-  if (!chosen.empty()) return chosen;
-  std::vector<std::int64_t> all(static_cast<std::size_t>(size));
-  std::iota(all.begin(), all.end(), std::int64_t{0});
-  return all;
-}
-
-Result<Tensor> part_of(const Tensor& whole, const Part& part) {
-  const std::int64_t rows = dimension(whole.shape(), 1), cols = dimension(whole.shape(), 0);
-  const auto r = all_of(part.rows, rows), c = all_of(part.cols, cols);
-  Shape shape = whole.shape();
-  shape[shape.size() - 1] = static_cast<std::int64_t>(c.size());
-  shape[shape.size() - 2] = static_cast<std::int64_t>(r.size());
-  auto out = Tensor::create(whole.dtype(), shape);
-  if (!out) return out;
-  std::int64_t at = 0;
-  for (std::int64_t b = 0; b < dimension(whole.shape(), 2); ++b)
-    for (const std::int64_t i : r)
-      for (const std::int64_t j : c) out->set_bits(at++, whole.bits((b * rows + i) * cols + j));
-  return out;
-}
-
-/// Puts columns [first, first + from.cols) in place.
-void paste(const std::vector<double>& from, const Value& piece, std::int64_t first, std::vector<double>& into,
-           const Value& whole) {
-  if (from.empty()) return;
-  into.resize(static_cast<std::size_t>(whole.size()));
-  for (std::int64_t line = 0; line < piece.batch * piece.rows; ++line)
-    std::copy_n(from.begin() + line * piece.cols, piece.cols, into.begin() + line * whole.cols + first);
-}
-
-/// The tracked reference of a part, made in panels of columns: no factor is
-/// held in fp64 as a whole.
-Result<Value> reference_of(const CallResult& result, Arithmetic& tracked, const Part& part) {
-  const Shape& shape = result.got->shape();
-  const auto cols = all_of(part.cols, dimension(shape, 0));
-  Value whole =
-      make_value(dimension(shape, 2),
-                 part.rows.empty() ? dimension(shape, 1) : static_cast<std::int64_t>(part.rows.size()),
-                 static_cast<std::int64_t>(cols.size()));
-  for (std::int64_t first = 0; first < whole.cols; first += panel_columns) {
-    const std::span<const std::int64_t> panel(
-        cols.data() + first, static_cast<std::size_t>(std::min(panel_columns, whole.cols - first)));
-    auto held = result.op->restrict_to(*result.attributes, result.inputs, part.rows, panel);
-    if (!held) return fail(ErrorKind::internal, "a product without independent rows and columns");
-    PortTensors ports = result.inputs;
-    for (std::size_t i = 0; i < ports.size(); ++i)
-      if (ports[i] != nullptr) ports[i] = &(*held)[i];
-    auto values = result.op->evaluate(tracked, *result.attributes, ports);
-    if (!values) return tl::unexpected(values.error());
-    const Value& piece = values->front();
-    paste(piece.v, piece, first, whole.v, whole);
-    paste(piece.hard, piece, first, whole.hard, whole);
-    paste(piece.systematic, piece, first, whole.systematic, whole);
-    paste(piece.mean, piece, first, whole.mean, whole);
-    paste(piece.variance, piece, first, whole.variance, whole);
-  }
-  return whole;
-}
-
 /// What both judgements of parts need.
 struct Subject {
   const CallResult& result;
@@ -146,7 +75,8 @@ struct Subject {
 
 Result<Judgement> judge_part(const Subject& subject, const Part& part, const ReplayResult& replay) {
   const Shape& shape = subject.result.got->shape();
-  const auto rows = all_of(part.rows, dimension(shape, 1)), cols = all_of(part.cols, dimension(shape, 0));
+  const auto rows = chosen_or_all(part.rows, dimension(shape, 1)),
+             cols = chosen_or_all(part.cols, dimension(shape, 0));
   auto got = part_of(*subject.result.got, part);
   if (!got) return tl::unexpected(got.error());
   auto want = reference_of(subject.result, subject.tracked, part);
@@ -209,19 +139,9 @@ Result<Power> measure_sampled_power(const Subject& subject, const Part& compared
   const CallResult& result = subject.result;
   const Shape& shape = result.got->shape();
   const std::int64_t height = dimension(shape, 1), width = dimension(shape, 0);
-  const auto restricted = [&](const Part& part, std::vector<Tensor>& held) -> Result<CallResult> {
-    auto cut = result.op->restrict_to(*result.attributes, result.inputs, part.rows, part.cols);
-    if (!cut) return fail(ErrorKind::internal, "a product without independent rows and columns");
-    held = *std::move(cut);
-    CallResult call = result;
-    for (std::size_t i = 0; i < call.inputs.size(); ++i)
-      if (call.inputs[i] != nullptr) call.inputs[i] = &held[i];
-    return call;
-  };
-
   const Part part{compared.rows, choose_indices(width, panel_columns, seed)};
   std::vector<Tensor> held;
-  auto call = restricted(part, held);
+  auto call = restricted(result, part, held);
   if (!call) return tl::unexpected(call.error());
   auto got = part_of(*result.got, part);
   if (!got) return tl::unexpected(got.error());
@@ -243,8 +163,8 @@ Result<Power> measure_sampled_power(const Subject& subject, const Part& compared
     const double certain =
         checks.rows.integers ? 0 : checks.rows.row_certain.at(static_cast<std::size_t>(row));
     const FreivaldsSettings settings = settings_for(seed, 0);
-    const bool seen = subject.contract.store == DType::i32 ? modular_check_sees(changes, settings.seed)
-                                                           : freivalds_shift(changes, settings) > certain;
+    const bool seen = checks.rows.modular ? modular_check_sees(changes, settings.seed)
+                                          : freivalds_shift(changes, settings) > certain;
     (seen ? power.seen : power.missed).push_back(std::move(name));
   };
   for (std::int64_t j = 0; j < width; ++j) {
@@ -254,7 +174,7 @@ Result<Power> measure_sampled_power(const Subject& subject, const Part& compared
   note("a row that is not compared dropped");
 
   const Part line{{row}, choose_indices(width, panel_columns, seed)};
-  auto whole = restricted(line, held);
+  auto whole = restricted(result, line, held);
   if (!whole) return tl::unexpected(whole.error());
   const auto exact = make_exact_arithmetic();
   for (const LostTail& lost : lost_tails(*whole)) {

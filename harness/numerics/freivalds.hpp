@@ -31,6 +31,7 @@ struct FreivaldsFinding {
 /// What Freivalds' check of one product found; rows of D, or its columns where the form was transposed.
 struct FreivaldsReport {
   bool integers = false;  ///< exact in integers: every residual must be zero
+  bool modular = false;   ///< of these: modulo 2^32 (freivalds_modular)
   int vectors = 0;
   std::int64_t rows = 0, cols = 0, segments = 0;
   std::vector<FreivaldsFinding> findings;  ///< worst of each row first, at most freivalds_findings rows
@@ -51,7 +52,7 @@ inline constexpr std::size_t freivalds_findings = 64;
 /// Freivalds' check of every row of `result` against left (right x), x random signs over one segment of
 /// columns at a time; O((m + k) n + m k segments) operations a vector (Freivalds 1977; the bound of healthy
 /// rounding: freivalds_bound.hpp). With contract.exact: in integers when all inputs are integers, then one
-/// wrong element in a segment is always seen, however small; otherwise every rounding error is a finding. A
+/// wrong element in a segment is always seen, however small; otherwise every rounding error is a finding.
 /// Sums that wrap around (sums_integers): modulo 2^32, by freivalds_modular, whatever the settings but the
 /// seed. A row with an element of D that is NaN or infinite is flagged. Unsupported, with the reason: an fp64
 /// accumulator, inputs that are NaN, infinite or below what the model reads faithfully, integers too large

@@ -68,7 +68,7 @@ Words times(const StoredMatrix& matrix, const Words& x) {
 
 FreivaldsReport freivalds_modular(const ProductForm& form, const StoredMatrix& result, std::uint64_t seed) {
   FreivaldsReport report;
-  report.integers = true;
+  report.integers = report.modular = true;
   report.vectors = modular_vectors;
   report.rows = result.rows, report.cols = result.cols;
   report.segments = 1;

@@ -56,8 +56,19 @@ TEST_F(ModularCheck, AHealthyProductPasses) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     EXPECT_EQ(rows(seed).flagged_rows, 0);
     EXPECT_TRUE(rows(seed).integers);
+    EXPECT_TRUE(rows(seed).modular);
   }
   EXPECT_EQ(columns().flagged_rows, 0);
+}
+
+TEST_F(ModularCheck, WithoutWrapAroundTheSameSumsAreWrong) {
+  Contract exact;
+  exact.store = DType::i32, exact.exact = true;
+  const auto report = freivalds_rows(form(), stored_matrix(d, 0, false), {}, exact, {});
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_TRUE(report->integers);
+  EXPECT_FALSE(report->modular);
+  EXPECT_GT(report->flagged_rows, 0);
 }
 
 TEST_F(ModularCheck, OneWrongElementIsSeenWhateverTheError) {
