@@ -58,18 +58,18 @@ std::string statistics_text(const OutputRecord& output) {
   line("relative", fmt::format("max {}, L2 {}, NMSE {}, norm ratio {:.9g}", short_number(s.max_relative),
                                short_number(s.relative_l2), short_number(s.nmse), s.norm_ratio));
   line("cos_sim", fmt::format("{}, worst row {}", cosine_text(s.cosine), cosine_text(s.cosine_worst_row)));
-  if (!is_float(output.dtype))
-    line("integers", fmt::format("{} of {} elements differ, by at most {}", s.outside_hard, s.elements,
-                                 short_number(s.max_abs)));
-  else
+  if (is_float(output.dtype)) {
     line("ulp", fmt::format("50% {}, 90% {}, 99% {}, 99.9% {}, max {}", short_number(s.ulp_quantiles[0]),
                             short_number(s.ulp_quantiles[1]), short_number(s.ulp_quantiles[2]),
                             short_number(s.ulp_quantiles[3]), short_number(s.ulp_quantiles[4])));
-  if (is_float(output.dtype))
     line("err/bound",
          fmt::format("{} of the expected spread ({} elements outside), {} of the hard bound ({} beyond)",
                      short_number(s.max_bound_ratio), s.outside_spread, short_number(s.max_hard_ratio),
                      s.outside_hard));
+  } else {
+    line("integers", fmt::format("{} of {} elements differ, by at most {}", s.outside_hard, s.elements,
+                                 short_number(s.max_abs)));
+  }
   line("contract", contract_text(output.contract));
   if (output.sampled) line("sampled", sampled_text(*output.sampled));
   if (!output.power.missed.empty())
