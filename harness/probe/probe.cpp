@@ -166,8 +166,13 @@ bool ProbeRecord::contradicts() const {
 }
 
 bool ProbeRecord::revealed() const {
-  return std::ranges::any_of(reductions, [](const ReductionFinding& f) {
-    return f.revelation.tree.has_value() || f.revelation.outcome == Outcome::any_order;
+  return std::ranges::any_of(reductions,
+                             [](const ReductionFinding& f) { return f.revelation.tree.has_value(); });
+}
+
+bool ProbeRecord::any_order() const {
+  return !reductions.empty() && std::ranges::all_of(reductions, [](const ReductionFinding& f) {
+    return f.revelation.outcome == Outcome::any_order;
   });
 }
 

@@ -37,7 +37,8 @@ struct ProbeRecord {
   TreeReplay replay;
 
   bool contradicts() const;  ///< a revealed tree is not the declared one
-  bool revealed() const;     ///< at least one tree was, or is known not to matter
+  bool revealed() const;     ///< at least one tree was
+  bool any_order() const;    ///< every reduction is of integers, whose order does not matter
 };
 
 /// The tree of one reduction; `scale_text` receives the masks and units that worked.
