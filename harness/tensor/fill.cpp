@@ -169,6 +169,11 @@ std::optional<Fill> parse_fill(std::string_view text) {
   return std::nullopt;
 }
 
+bool suits(Fill fill, DType dtype) {
+  const bool real = fill == Fill::wide || fill == Fill::subnormal || fill == Fill::nan_cone;
+  return is_float(dtype) || !real;
+}
+
 IntegerFill integer_fill(std::int64_t reduction_length, DType accumulate, DType store, DType input) {
   const int precision = std::min(format_of(accumulate).precision, format_of(store).precision);
   const std::int64_t budget = std::int64_t{1} << (precision - 1);

@@ -89,8 +89,3 @@ void fill_integers(Tensor& tensor, const FillRequest& request, const Source& sou
 }
 
 }  // namespace parity::fills
-
-bool parity::suits(Fill fill, DType dtype) {
-  const bool real = fill == Fill::wide || fill == Fill::subnormal || fill == Fill::nan_cone;
-  return is_float(dtype) || !real;
-}
