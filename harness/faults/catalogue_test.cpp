@@ -1,5 +1,6 @@
 #include "harness/faults/catalogue.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -81,6 +82,27 @@ TEST(Catalogue, AgreesWithTheCpuKernels) {
   }
   for (const CatalogueFault& fault : catalogue)
     EXPECT_EQ(fault.in_cpu, planted.contains(fault.name)) << fault.name;
+}
+
+TEST(Catalogue, DocumentationCountsIt) {
+  const auto text_of = [](const char* file) {
+    std::ifstream stream(std::string(PARITY_CASES "/../") + file);
+    std::stringstream text;
+    text << stream.rdbuf();
+    return text.str();
+  };
+  const auto catalogue = whole_catalogue();
+  const auto kernels = std::ranges::count(catalogue, "", &CatalogueFault::corruption);
+  const auto on_cpu = std::ranges::count(catalogue, true, &CatalogueFault::in_cpu);
+  const auto size = static_cast<std::ptrdiff_t>(catalogue.size());
+  const std::string readme = text_of("README.md"), page = text_of("docs/faults.md");
+  for (const auto& [text, part] :
+       {std::pair(&readme, fmt::format("plants {} known faults", size)),
+        {&page, fmt::format("cases/faults/*.txt`: {} faults", size)},
+        {&page, fmt::format("**Faulty kernels** ({})", kernels)},
+        {&page, fmt::format("**Changes to a healthy result** ({})", size - kernels)},
+        {&page, fmt::format("The CPU device has {} faulty kernels", on_cpu)}})
+    EXPECT_NE(text->find(part), std::string::npos) << part;
 }
 
 TEST(Catalogue, ReadsSourcesWithTheirBlanks) {

@@ -109,9 +109,9 @@ double plain_product(double a, double b) {
 double plain_sum(double sum, double p, double q) {
   return sum + p + q;
 }
-/// The second factor is read as a number from 0 to 255.
+/// The first factor is read as a number from 0 to 255.
 double unsigned_product(double a, double b) {
-  return a * (b < 0 ? b + 256 : b);
+  return (a < 0 ? a + 256 : a) * b;
 }
 /// The accumulator stops at the ends of int32.
 double saturating_sum(double sum, double p, double q) {
@@ -143,16 +143,16 @@ std::vector<Fault> product_faults() {
        "NaN or infinite"},
       {"gemm-writes-past-end", "gemm", and_then(write_past_end), "gemm m=33 n=17 k=63 in=f16", "D",
        "overwritten outside its elements"},
-      {"gemm-integers-saturate", "gemm", evaluated(with(integer_sums(plain_product, saturating_sum))),
-       long_sums, "D", differ},
-      {"gemm-integers-unsigned", "gemm", evaluated(with(integer_sums(unsigned_product, plain_sum))),
+      {"integers-saturate", "gemm", evaluated(with(integer_sums(plain_product, saturating_sum))), long_sums,
+       "D", differ},
+      {"integers-read-unsigned", "gemm", evaluated(with(integer_sums(unsigned_product, plain_sum))),
        "gemm m=33 n=47 k=65 in=i8", "D", differ},
-      {"gemm-integers-paired", "gemm", evaluated(with(integer_sums(plain_product, paired_sum))),
+      {"integers-paired", "gemm", evaluated(with(integer_sums(plain_product, paired_sum))),
        "gemm m=33 n=47 k=65 in=i8 fill=saturated", "D", differ},
-      {"gemm-integers-in-fp32", "gemm", evaluated(with(integer_sums(plain_product, fp32_sum))), long_sums,
+      {"integers-added-in-fp32", "gemm", evaluated(with(integer_sums(plain_product, fp32_sum))), long_sums,
        "D", differ},
-      {"gemm-integers-last-term-lost", "gemm", evaluated(with(last_term_lost())), "gemm m=33 n=47 k=65 in=i8",
-       "D", differ},
+      {"integers-last-term-lost", "gemm", evaluated(with(last_term_lost())), "gemm m=33 n=47 k=65 in=i8", "D",
+       differ},
   };
 }
 
