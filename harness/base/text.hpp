@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <vector>
 
 namespace parity {
 
@@ -57,6 +58,17 @@ inline std::string_view take_word(std::string_view& text) {
   const std::string_view word = text.substr(0, end);
   text = trimmed(text.substr(end));
   return word;
+}
+
+/// What stands between marks, each any one of `marks`; no part is empty.
+inline std::vector<std::string_view> split(std::string_view text, std::string_view marks) {
+  std::vector<std::string_view> parts;
+  for (std::size_t at = text.find_first_not_of(marks); at != text.npos;) {
+    const std::size_t end = std::min(text.find_first_of(marks, at), text.size());
+    parts.push_back(text.substr(at, end - at));
+    at = text.find_first_not_of(marks, end);
+  }
+  return parts;
 }
 
 /// The whole of a text as a number of type T, nan and inf too where it has them.

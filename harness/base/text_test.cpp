@@ -29,6 +29,15 @@ TEST(Text, WordsAreFoundWithoutRegardToCase) {
   EXPECT_TRUE(contains_word("", ""));
 }
 
+TEST(Text, PartsStandBetweenMarks) {
+  using Parts = std::vector<std::string_view>;
+  EXPECT_EQ(split("a,b", ","), (Parts{"a", "b"}));
+  EXPECT_EQ(split(",a,,b c;", ",;"), (Parts{"a", "b c"}));
+  EXPECT_EQ(split("a", ","), (Parts{"a"}));
+  EXPECT_EQ(split(",;", ",;"), Parts{});
+  EXPECT_EQ(split("", ","), Parts{});
+}
+
 TEST(Text, WordsAndNumbersAreWhole) {
   EXPECT_EQ(trimmed(" \ta b\r"), "a b");
   EXPECT_EQ(trimmed(" \t"), "");

@@ -24,18 +24,6 @@ struct Word {
   std::vector<std::string> values;
 };
 
-std::vector<std::string_view> split(std::string_view text, std::string_view separators) {
-  std::vector<std::string_view> parts;
-  while (!text.empty()) {
-    const std::size_t begin = text.find_first_not_of(separators);
-    if (begin == std::string_view::npos) break;
-    const std::size_t end = std::min(text.find_first_of(separators, begin), text.size());
-    parts.push_back(text.substr(begin, end - begin));
-    text.remove_prefix(end);
-  }
-  return parts;
-}
-
 Result<AttributeValue> parse_value(const Parameter& parameter, std::string_view text) {
   const auto wrong = [&](std::string_view expected) {
     return bad_input(fmt::format("{}='{}': {}", parameter.name, text, expected));

@@ -57,17 +57,6 @@ Result<Shard> read_engine(const Engine& engine, std::size_t given_total, const E
   return Shard{(*index - *first) / *step + 1, of, fmt::format("{} of {}", engine.index, engine.name)};
 }
 
-/// Parts between marks; none of an empty text.
-std::vector<std::string> split(const std::string& text, char mark) {
-  std::vector<std::string> parts;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find(mark, at), text.size());
-    parts.push_back(text.substr(at, end - at));
-    at = end + 1;
-  }
-  return parts;
-}
-
 Result<Shard> read_environment(std::size_t given_total, const Environment& environment) {
   std::optional<Shard> found;
   std::vector<std::string> variables;
@@ -120,14 +109,14 @@ Result<std::vector<std::string>> ctest_devices(const Environment& environment) {
                     count, value_of(count)));
   std::vector<std::string> devices;
   for (std::size_t group = 0; group < *groups; ++group) {
-    const std::string name = fmt::format("CTEST_RESOURCE_GROUP_{}", group);
-    for (const std::string& type : split(value_of(name), ',')) {
-      std::string upper = type;
+    const std::string name = fmt::format("CTEST_RESOURCE_GROUP_{}", group), types = value_of(name);
+    for (const std::string_view type : split(types, ",")) {
+      std::string upper(type);
       for (char& c : upper) c = static_cast<char>(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
       const std::string variable = name + "_" + upper, text = value_of(variable);
       // id:0,slots:1;id:2,slots:1
-      for (const std::string& allocation : split(text, ';')) {
-        const std::string id = split(allocation, ',').front();
+      for (const std::string_view allocation : split(text, ";")) {
+        const std::string_view id = allocation.substr(0, allocation.find(','));
         if (!id.starts_with("id:") || id.size() == 3)
           return bad_input(fmt::format("--device ctest: {} is '{}', which names no id", variable, text));
         const std::string device = fmt::format("{}:{}", type, id.substr(3));

@@ -83,7 +83,10 @@ TEST(Shard, CTestSaysWhichDevicesATestHas) {
                                  {{"CTEST_RESOURCE_GROUP_COUNT", "1"}},
                                  {{"CTEST_RESOURCE_GROUP_COUNT", "1"},
                                   {"CTEST_RESOURCE_GROUP_0", "cuda"},
-                                  {"CTEST_RESOURCE_GROUP_0_CUDA", "slots:1"}}}) {
+                                  {"CTEST_RESOURCE_GROUP_0_CUDA", "slots:1"}},
+                                 {{"CTEST_RESOURCE_GROUP_COUNT", "1"},
+                                  {"CTEST_RESOURCE_GROUP_0", "cuda"},
+                                  {"CTEST_RESOURCE_GROUP_0_CUDA", ","}}}) {
     ASSERT_FALSE(devices(wrong));
     EXPECT_EQ(devices(wrong).error().kind, ErrorKind::bad_input);
   }
