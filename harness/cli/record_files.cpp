@@ -11,6 +11,25 @@
 #include "harness/cli/output.hpp"
 
 namespace parity::cli {
+namespace {
+
+/// The logs of one run together, where the first of them stood; a log that shares no run by itself.
+std::vector<std::vector<NamedLog>> by_run(std::vector<NamedLog> logs) {
+  std::vector<std::vector<NamedLog>> runs;
+  for (NamedLog& log : logs) {
+    const std::string shared = shared_run(log);
+    const auto known = std::ranges::find_if(runs, [&](const std::vector<NamedLog>& run) {
+      return !shared.empty() && shared_run(run.front()) == shared;
+    });
+    if (known == runs.end())
+      runs.emplace_back().push_back(std::move(log));
+    else
+      known->push_back(std::move(log));
+  }
+  return runs;
+}
+
+}  // namespace
 
 Result<std::vector<NamedLog>> read_logs(const std::vector<std::string>& files) {
   std::vector<NamedLog> logs;
@@ -26,27 +45,13 @@ Result<std::vector<NamedLog>> read_logs(const std::vector<std::string>& files) {
 RecordFiles taken_together(std::vector<NamedLog> logs) {
   RecordFiles all;
   for (std::string& sentence : missing_shards(logs)) all.missing.push_back(std::move(sentence));
-  // Logs of one run stand beside each other, where the first of them stood.
-  std::vector<std::string> runs;
-  for (const NamedLog& log : logs) {
-    std::string run = shared_run(log);
-    if (run.empty()) run = fmt::format("alone: {}", runs.size());
-    runs.push_back(std::move(run));
-  }
-  for (std::size_t first = 0; first < logs.size(); ++first) {
-    if (std::find(runs.begin(), runs.begin() + static_cast<std::ptrdiff_t>(first), runs[first]) !=
-        runs.begin() + static_cast<std::ptrdiff_t>(first))
-      continue;
-    RecordFiles::Source source{logs[first].name, all.records.size(), 0, {}};
-    std::size_t files = 0;
-    for (std::size_t i = first; i < logs.size(); ++i) {
-      if (runs[i] != runs[first]) continue;
-      LoggedRecords& logged = logs[i].logged;
-      std::ranges::move(logged.records, std::back_inserter(all.records));
-      std::ranges::copy(logged.missing, std::back_inserter(source.missing));
-      ++files;
+  for (std::vector<NamedLog>& run : by_run(std::move(logs))) {
+    RecordFiles::Source source{run.front().name, all.records.size(), 0, {}};
+    if (run.size() > 1) source.name += fmt::format(" and {} more of its shards", run.size() - 1);
+    for (NamedLog& log : run) {
+      std::ranges::move(log.logged.records, std::back_inserter(all.records));
+      std::ranges::copy(log.logged.missing, std::back_inserter(source.missing));
     }
-    if (files > 1) source.name += fmt::format(" and {} more of its shards", files - 1);
     source.count = all.records.size() - source.first;
     std::ranges::copy(source.missing, std::back_inserter(all.missing));
     all.sources.push_back(std::move(source));
