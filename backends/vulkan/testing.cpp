@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "backends/vulkan/vulkan_backend.hpp"
+#include "harness/numerics/integer_matmul.hpp"
 #include "harness/tensor/convert.hpp"
 #include "harness/tensor/poison.hpp"
 
@@ -40,11 +41,6 @@ double value_of(const TestProblem& p, std::uint64_t stream, std::int64_t index) 
   return stream == 2 ? word : word >> 24;
 }
 
-/// Modulo 2^32, as sums of integers are; |x| < 2^53.
-double wrapped(double x) {
-  return static_cast<double>(static_cast<std::int32_t>(static_cast<std::int64_t>(x)));
-}
-
 double expected(const TestProblem& p, std::int64_t batch, std::int64_t row, std::int64_t col) {
   const bool linear = p.op == "linear";
   const bool tb = linear || p.trans_b;
@@ -57,7 +53,7 @@ double expected(const TestProblem& p, std::int64_t batch, std::int64_t row, std:
   if (linear) return activate(p.activation, p.with_c ? sum + value_of(p, 2, col) : sum);
   sum *= p.alpha;
   if (p.with_c && p.beta != 0) sum += p.beta * value_of(p, 2, (batch * p.m + row) * p.n + col);
-  return p.store == DType::i32 ? wrapped(sum) : sum;
+  return p.store == DType::i32 ? wrapped_i32(sum) : sum;
 }
 
 Result<Tensor> filled(const TestProblem& p, const TensorSpec& spec, std::uint64_t stream) {
