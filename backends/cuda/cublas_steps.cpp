@@ -99,12 +99,8 @@ class CublasStep final : public Step {
 
 Result<std::unique_ptr<Step>> make_cublas_step(StepContext& context, const GemmProblem& problem,
                                                CublasCompute compute) {
-  if (context.traits->cublas == nullptr) return fail(ErrorKind::unsupported, context.traits->no_cublas);
-  if (context.cublas == nullptr) {
-    auto created = CublasContext::create(context.traits->cublas, context.stream);
-    if (!created) return tl::unexpected(created.error());
-    context.cublas = *std::move(created);
-  }
+  const auto cublas = cublas_of(context);
+  if (!cublas) return tl::unexpected(cublas.error());
   CublasCall call = cublas_call(problem);
   DeviceMemory scratch;
   if (needs_epilogue(problem, compute) && !problem.empty()) {
@@ -117,11 +113,21 @@ Result<std::unique_ptr<Step>> make_cublas_step(StepContext& context, const GemmP
     call.ld_result = static_cast<int>(problem.n);
     call.stride_result = problem.m * problem.n;
   }
-  return std::make_unique<CublasStep>(*context.cublas, gemm_arguments(context, problem), call, compute,
+  return std::make_unique<CublasStep>(**cublas, gemm_arguments(context, problem), call, compute,
                                       std::move(scratch));
 }
 
 }  // namespace
+
+Result<const CublasContext*> cublas_of(StepContext& context) {
+  if (context.traits->cublas == nullptr) return fail(ErrorKind::unsupported, context.traits->no_cublas);
+  if (context.cublas == nullptr) {
+    auto created = CublasContext::create(context.traits->cublas, context.stream);
+    if (!created) return tl::unexpected(created.error());
+    context.cublas = *std::move(created);
+  }
+  return context.cublas.get();
+}
 
 Result<std::unique_ptr<Step>> make_cublas_f32_step(StepContext& context, const GemmProblem& problem) {
   return make_cublas_step(context, problem, cublas_compute_32f_pedantic);

@@ -4,6 +4,7 @@
 // fetched into registers while the present one is used. Sums wrap, so their order does not matter, and zeros
 // behind the end of K change nothing.
 #include "backends/cuda/integer_epilogue.cuh"
+#include "backends/cuda/tile_launch.hpp"
 #include "backends/cuda/tile_order.cuh"
 
 namespace parity::cuda {
@@ -11,7 +12,6 @@ namespace {
 
 constexpr int threads = 256;
 constexpr int word = 4;           // elements of k in a word
-constexpr int group = 4;          // neighbouring results of a thread
 constexpr int BK = 32;            // k of a tile
 constexpr int words = BK / word;  // the same in words
 
@@ -58,25 +58,19 @@ struct TileLoader {
   }
 };
 
-/// T values of a thread: groups of four, spread over the tile so that a warp reads without bank conflicts.
-template <int T, int Block>
-__device__ int position(int thread, int i) {
-  return i / group * (Block / (T / group)) + thread * group + i % group;
-}
-
 template <int BM, int BN, int TM, int TN>
 __device__ void multiply_add(int (&acc)[TM][TN], const int* a_tile, const int* b_tile, int w, int ty,
                              int tx) {
   int a[TM], b[TN];
 #pragma unroll
-  for (int i = 0; i < TM; i += group) {
+  for (int i = 0; i < TM; i += output_group) {
     *reinterpret_cast<int4*>(a + i) =
-        *reinterpret_cast<const int4*>(a_tile + w * (BM + 4) + position<TM, BM>(ty, i));
+        *reinterpret_cast<const int4*>(a_tile + w * (BM + 4) + output_position<TM, BM>(ty, i));
   }
 #pragma unroll
-  for (int j = 0; j < TN; j += group) {
+  for (int j = 0; j < TN; j += output_group) {
     *reinterpret_cast<int4*>(b + j) =
-        *reinterpret_cast<const int4*>(b_tile + w * (BN + 4) + position<TN, BN>(tx, j));
+        *reinterpret_cast<const int4*>(b_tile + w * (BN + 4) + output_position<TN, BN>(tx, j));
   }
 #pragma unroll
   for (int i = 0; i < TM; ++i) {
@@ -134,14 +128,14 @@ __global__ void __launch_bounds__(threads, 2)
 #pragma unroll
     for (int i = 0; i < TM; ++i) {
 #pragma unroll
-      for (int j = 0; j < TN; j += group) {
-        *reinterpret_cast<int4*>(shared + ty * stage_pitch + position<TN, BN>(tx, j)) =
+      for (int j = 0; j < TN; j += output_group) {
+        *reinterpret_cast<int4*>(shared + ty * stage_pitch + output_position<TN, BN>(tx, j)) =
             make_int4(acc[i][j], acc[i][j + 1], acc[i][j + 2], acc[i][j + 3]);
       }
       __syncthreads();
 #pragma unroll 1
       for (int e = t; e < 16 * BN; e += threads) {
-        const int row = row0 + position<TM, BM>(e / BN, i), col = col0 + e % BN;
+        const int row = row0 + output_position<TM, BM>(e / BN, i), col = col0 + e % BN;
         if (row < p.m && col < p.n) finish(p, shared[e / BN * stage_pitch + e % BN], batch, row, col);
       }
       __syncthreads();
@@ -149,32 +143,14 @@ __global__ void __launch_bounds__(threads, 2)
   }
 }
 
-/// Whether every word of four neighbours along k starts on four bytes.
-bool aligned(const View<const std::int8_t>& matrix, std::int64_t other) {
-  return other % word == 0 && matrix.batch % word == 0 &&
-         reinterpret_cast<std::uintptr_t>(matrix.data) % word == 0;
-}
-
 template <int BM, int BN, int TM, int TN>
 cudaError_t launch(const IntegerGemm& p, cudaStream_t stream) {
-  const bool a_k = p.a.col == 1, b_k = p.b.col != 1;
-  const bool vector_a = a_k && aligned(p.a, p.a.row), vector_b = b_k && p.b.row == 1 && aligned(p.b, p.b.col);
-  const int tiles_m = (p.m - 1) / BM + 1, tiles_n = (p.n - 1) / BN + 1;
-  const dim3 grid(static_cast<unsigned>(tiles_m) * static_cast<unsigned>(tiles_n), 1,
-                  static_cast<unsigned>(p.batch < 65535 ? p.batch : 65535));
-  if (a_k && b_k) {
-    tiled_i8_kernel<BM, BN, TM, TN, true, true>
-        <<<grid, threads, 0, stream>>>(p, tiles_m, tiles_n, vector_a, vector_b);
-  } else if (a_k) {
-    tiled_i8_kernel<BM, BN, TM, TN, true, false>
-        <<<grid, threads, 0, stream>>>(p, tiles_m, tiles_n, vector_a, vector_b);
-  } else if (b_k) {
-    tiled_i8_kernel<BM, BN, TM, TN, false, true>
-        <<<grid, threads, 0, stream>>>(p, tiles_m, tiles_n, vector_a, vector_b);
-  } else {
-    tiled_i8_kernel<BM, BN, TM, TN, false, false>
-        <<<grid, threads, 0, stream>>>(p, tiles_m, tiles_n, vector_a, vector_b);
-  }
+  const TileGrid grid = tile_grid(p, BM, BN);
+  const VectorReads vectors = vector_reads(p, word, sizeof(std::int8_t));
+  start_for(p, [&](auto a_k, auto b_k) {
+    tiled_i8_kernel<BM, BN, TM, TN, decltype(a_k)::value, decltype(b_k)::value>
+        <<<grid.blocks, threads, 0, stream>>>(p, grid.rows, grid.cols, vectors.a, vectors.b);
+  });
   return cudaGetLastError();
 }
 

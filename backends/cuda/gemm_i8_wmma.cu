@@ -6,7 +6,9 @@
 #include <mma.h>
 
 #include "backends/cuda/integer_epilogue.cuh"
+#include "backends/cuda/tile_launch.hpp"
 #include "backends/cuda/tile_order.cuh"
+#include "backends/cuda/wmma_layout.cuh"
 
 namespace parity::cuda {
 namespace {
@@ -78,15 +80,6 @@ struct TileLoader {
   __device__ static int fragment(int o, int k) {
     return (o / side * steps + k / side) * block;
   }
-};
-
-template <bool RowMajor>
-struct LayoutOf {
-  using type = wmma::row_major;
-};
-template <>
-struct LayoutOf<false> {
-  using type = wmma::col_major;
 };
 
 /// A block of WM x WN warps makes a BM x BN tile; each warp FM x FN fragments of it.
@@ -188,43 +181,23 @@ __global__ void __launch_bounds__(WM* WN * 32, 512 / (WM * WN * 32))
   }
 }
 
-bool vector_aligned(const View<const std::int8_t>& matrix, std::int64_t contiguous, std::int64_t other) {
-  return contiguous == 1 && other % side == 0 && matrix.batch % side == 0 &&
-         reinterpret_cast<std::uintptr_t>(matrix.data) % side == 0;
-}
-
 template <int WM, int WN, int FM, int FN>
 cudaError_t launch(const IntegerGemm& p, cudaStream_t stream) {
   constexpr int BM = WM * FM * side, BN = WN * FN * side, threads = WM * WN * 32;
-  const bool a_k = p.a.col == 1, b_k = p.b.col != 1;
-  const bool vector_a = a_k ? vector_aligned(p.a, p.a.col, p.a.row) : vector_aligned(p.a, p.a.row, p.a.col);
-  const bool vector_b = b_k ? vector_aligned(p.b, p.b.row, p.b.col) : vector_aligned(p.b, p.b.col, p.b.row);
-  const int tiles_m = (p.m - 1) / BM + 1, tiles_n = (p.n - 1) / BN + 1;
-  const dim3 grid(static_cast<unsigned>(tiles_m) * static_cast<unsigned>(tiles_n), 1,
-                  static_cast<unsigned>(p.batch < 65535 ? p.batch : 65535));
-  if (a_k && b_k) {
-    wmma_i8_kernel<WM, WN, FM, FN, true, true>
-        <<<grid, threads, 0, stream>>>(p, tiles_m, tiles_n, vector_a, vector_b);
-  } else if (a_k) {
-    wmma_i8_kernel<WM, WN, FM, FN, true, false>
-        <<<grid, threads, 0, stream>>>(p, tiles_m, tiles_n, vector_a, vector_b);
-  } else if (b_k) {
-    wmma_i8_kernel<WM, WN, FM, FN, false, true>
-        <<<grid, threads, 0, stream>>>(p, tiles_m, tiles_n, vector_a, vector_b);
-  } else {
-    wmma_i8_kernel<WM, WN, FM, FN, false, false>
-        <<<grid, threads, 0, stream>>>(p, tiles_m, tiles_n, vector_a, vector_b);
-  }
+  const TileGrid grid = tile_grid(p, BM, BN);
+  const VectorReads vectors = vector_reads(p, side, sizeof(std::int8_t));
+  start_for(p, [&](auto a_k, auto b_k) {
+    wmma_i8_kernel<WM, WN, FM, FN, decltype(a_k)::value, decltype(b_k)::value>
+        <<<grid.blocks, threads, 0, stream>>>(p, grid.rows, grid.cols, vectors.a, vectors.b);
+  });
   return cudaGetLastError();
 }
 
 }  // namespace
 
 cudaError_t launch_wmma_i8(const IntegerGemm& p, int multiprocessors, cudaStream_t stream) {
-  const std::int64_t large_tiles = ((static_cast<std::int64_t>(p.m) - 1) / 128 + 1) *
-                                   ((static_cast<std::int64_t>(p.n) - 1) / 128 + 1) * p.batch;
-  if (large_tiles >= multiprocessors) return launch<4, 2, 2, 4>(p, stream);  // 128 x 128, 8 warps
-  return launch<2, 2, 2, 2>(p, stream);                                      // 64 x 64, 4 warps
+  if (large_tiles_pay(p, multiprocessors)) return launch<4, 2, 2, 4>(p, stream);  // 128 x 128, 8 warps
+  return launch<2, 2, 2, 2>(p, stream);                                           // 64 x 64, 4 warps
 }
 
 }  // namespace parity::cuda

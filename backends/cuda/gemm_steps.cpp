@@ -1,6 +1,6 @@
 // Steps that run this project's own kernels.
 #include "backends/cuda/gemm_steps.hpp"
-#include "backends/cuda/cuda_error.hpp"
+#include "backends/cuda/kernel_step.hpp"
 
 namespace parity::cuda {
 
@@ -15,25 +15,6 @@ MatrixPointer pointer(const StepContext& context, const MatrixPort& port, bool t
   p.element = element_of(port.dtype).value_or(Element::f32);  // read_gemm has refused the others
   return p;
 }
-
-using Launch = cudaError_t (*)(const GemmArguments&, int, cudaStream_t);
-
-class KernelStep final : public Step {
- public:
-  KernelStep(Launch launch, const char* name, const GemmArguments& arguments, int multiprocessors)
-      : launch_(launch), name_(name), arguments_(arguments), multiprocessors_(multiprocessors) {}
-
-  Result<void> launch(cudaStream_t stream) override {
-    if (arguments_.m == 0 || arguments_.n == 0 || arguments_.batch == 0) return {};
-    return check(launch_(arguments_, multiprocessors_, stream), name_);
-  }
-
- private:
-  Launch launch_;
-  const char* name_;
-  GemmArguments arguments_;
-  int multiprocessors_;
-};
 
 }  // namespace
 
@@ -65,18 +46,16 @@ GemmArguments gemm_arguments(const StepContext& context, const GemmProblem& prob
 }
 
 Result<std::unique_ptr<Step>> make_tiled_step(StepContext& context, const GemmProblem& problem) {
-  return std::make_unique<KernelStep>(launch_tiled_f32, "launching tiled_f32",
-                                      gemm_arguments(context, problem), context.traits->multiprocessors);
+  return make_kernel_step(context, launch_tiled_f32, "launching tiled_f32", gemm_arguments(context, problem));
 }
 
 Result<std::unique_ptr<Step>> make_wmma_step(StepContext& context, const GemmProblem& problem) {
-  return std::make_unique<KernelStep>(launch_wmma, "launching wmma", gemm_arguments(context, problem),
-                                      context.traits->multiprocessors);
+  return make_kernel_step(context, launch_wmma, "launching wmma", gemm_arguments(context, problem));
 }
 
 Result<std::unique_ptr<Step>> make_wmma_f16_step(StepContext& context, const GemmProblem& problem) {
-  return std::make_unique<KernelStep>(launch_wmma_f16, "launching wmma with fp16 accumulators",
-                                      gemm_arguments(context, problem), context.traits->multiprocessors);
+  return make_kernel_step(context, launch_wmma_f16, "launching wmma with fp16 accumulators",
+                          gemm_arguments(context, problem));
 }
 
 }  // namespace parity::cuda

@@ -26,6 +26,10 @@ Result<std::unique_ptr<Step>> make_cublas_narrow_step(StepContext& context, cons
 /// an fp32 result asks for more.
 Result<std::unique_ptr<Step>> make_cublas_f16_step(StepContext& context, const GemmProblem& problem);
 
+/// The vendor's library for the session's steps, made by the first that asks; unsupported, with the reason,
+/// where there is none.
+Result<const CublasContext*> cublas_of(StepContext& context);
+
 /// Addresses and strides for the kernels; transpositions become swapped strides.
 GemmArguments gemm_arguments(const StepContext& context, const GemmProblem& problem);
 /// The same for a problem of integers.

@@ -5,6 +5,7 @@
 // The order is a promise: each result is one chain of fma in k order from +0. So the last, partial tile runs
 // over its own k only, for even a product of padding zeros can turn an accumulator of -0 into +0.
 #include "backends/cuda/epilogue.cuh"
+#include "backends/cuda/tile_launch.hpp"
 #include "backends/cuda/tile_order.cuh"
 
 namespace parity::cuda {
@@ -69,25 +70,19 @@ struct TileLoader {
   }
 };
 
-/// T values of a thread: groups of four, spread over the tile so that a warp reads without bank conflicts.
-template <int T, int Block>
-__device__ int position(int thread, int i) {
-  return i / group * (Block / (T / group)) + thread * group + i % group;
-}
-
 template <int BM, int BN, int BK, int TM, int TN>
 __device__ void multiply_add(float (&acc)[TM][TN], const float* a_tile, const float* b_tile, int kk, int ty,
                              int tx) {
   float a[TM], b[TN];
 #pragma unroll
-  for (int i = 0; i < TM; i += group) {
+  for (int i = 0; i < TM; i += output_group) {
     *reinterpret_cast<float4*>(a + i) =
-        *reinterpret_cast<const float4*>(a_tile + kk * (BM + 4) + position<TM, BM>(ty, i));
+        *reinterpret_cast<const float4*>(a_tile + kk * (BM + 4) + output_position<TM, BM>(ty, i));
   }
 #pragma unroll
-  for (int j = 0; j < TN; j += group) {
+  for (int j = 0; j < TN; j += output_group) {
     *reinterpret_cast<float4*>(b + j) =
-        *reinterpret_cast<const float4*>(b_tile + kk * (BN + 4) + position<TN, BN>(tx, j));
+        *reinterpret_cast<const float4*>(b_tile + kk * (BN + 4) + output_position<TN, BN>(tx, j));
   }
 #pragma unroll
   for (int i = 0; i < TM; ++i) {
@@ -154,14 +149,14 @@ __global__ void __launch_bounds__(threads, 2)
 #pragma unroll
     for (int i = 0; i < TM; ++i) {
 #pragma unroll
-      for (int j = 0; j < TN; j += group) {
-        *reinterpret_cast<float4*>(shared + ty * stage_pitch + position<TN, BN>(tx, j)) =
+      for (int j = 0; j < TN; j += output_group) {
+        *reinterpret_cast<float4*>(shared + ty * stage_pitch + output_position<TN, BN>(tx, j)) =
             make_float4(acc[i][j], acc[i][j + 1], acc[i][j + 2], acc[i][j + 3]);
       }
       __syncthreads();
 #pragma unroll 1
       for (int e = t; e < 16 * BN; e += threads) {
-        const int row = row0 + position<TM, BM>(e / BN, i), col = col0 + e % BN;
+        const int row = row0 + output_position<TM, BM>(e / BN, i), col = col0 + e % BN;
         if (row < p.m && col < p.n)
           finish(p.epilogue, shared[e / BN * stage_pitch + e % BN], batch, row, col);
       }
@@ -170,44 +165,21 @@ __global__ void __launch_bounds__(threads, 2)
   }
 }
 
-/// Whether every group of four along the contiguous axis starts on 16 bytes.
-bool vector_aligned(const MatrixPointer& matrix, std::int64_t contiguous, std::int64_t other) {
-  return contiguous == 1 && other % group == 0 && matrix.batch % group == 0 &&
-         reinterpret_cast<std::uintptr_t>(matrix.data) % (group * sizeof(float)) == 0;
-}
-
 template <int BM, int BN, int BK, int TM, int TN>
 cudaError_t launch(const GemmArguments& p, cudaStream_t stream) {
-  const bool a_k = p.a.col == 1, b_k = p.b.col != 1;
-  const bool vector_a = a_k ? vector_aligned(p.a, p.a.col, p.a.row) : vector_aligned(p.a, p.a.row, p.a.col);
-  const bool vector_b = b_k ? vector_aligned(p.b, p.b.row, p.b.col) : vector_aligned(p.b, p.b.col, p.b.row);
-  const int tiles_m = (p.m - 1) / BM + 1, tiles_n = (p.n - 1) / BN + 1;
-  const dim3 grid(static_cast<unsigned>(tiles_m) * static_cast<unsigned>(tiles_n), 1,
-                  static_cast<unsigned>(p.batch < 65535 ? p.batch : 65535));
-  if (a_k && b_k) {
-    tiled_f32_kernel<BM, BN, BK, TM, TN, true, true>
-        <<<grid, threads, 0, stream>>>(p, tiles_m, tiles_n, vector_a, vector_b);
-  } else if (a_k) {
-    tiled_f32_kernel<BM, BN, BK, TM, TN, true, false>
-        <<<grid, threads, 0, stream>>>(p, tiles_m, tiles_n, vector_a, vector_b);
-  } else if (b_k) {
-    tiled_f32_kernel<BM, BN, BK, TM, TN, false, true>
-        <<<grid, threads, 0, stream>>>(p, tiles_m, tiles_n, vector_a, vector_b);
-  } else {
-    tiled_f32_kernel<BM, BN, BK, TM, TN, false, false>
-        <<<grid, threads, 0, stream>>>(p, tiles_m, tiles_n, vector_a, vector_b);
-  }
+  const TileGrid grid = tile_grid(p, BM, BN);
+  const VectorReads vectors = vector_reads(p, group, sizeof(float));
+  start_for(p, [&](auto a_k, auto b_k) {
+    tiled_f32_kernel<BM, BN, BK, TM, TN, decltype(a_k)::value, decltype(b_k)::value>
+        <<<grid.blocks, threads, 0, stream>>>(p, grid.rows, grid.cols, vectors.a, vectors.b);
+  });
   return cudaGetLastError();
 }
 
 }  // namespace
 
 cudaError_t launch_tiled_f32(const GemmArguments& p, int multiprocessors, cudaStream_t stream) {
-  // The large tile reads memory half as often; it pays once it gives every multiprocessor a block. Both make
-  // the same bits.
-  const std::int64_t large_tiles = ((static_cast<std::int64_t>(p.m) - 1) / 128 + 1) *
-                                   ((static_cast<std::int64_t>(p.n) - 1) / 128 + 1) * p.batch;
-  if (large_tiles >= multiprocessors) return launch<128, 128, 8, 8, 8>(p, stream);
+  if (large_tiles_pay(p, multiprocessors)) return launch<128, 128, 8, 8, 8>(p, stream);
   return launch<64, 64, 16, 4, 4>(p, stream);
 }
 

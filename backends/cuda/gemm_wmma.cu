@@ -8,7 +8,9 @@
 #include <type_traits>
 
 #include "backends/cuda/epilogue.cuh"
+#include "backends/cuda/tile_launch.hpp"
 #include "backends/cuda/tile_order.cuh"
+#include "backends/cuda/wmma_layout.cuh"
 
 namespace parity::cuda {
 namespace {
@@ -73,15 +75,6 @@ struct TileLoader {
   __device__ static int fragment(int o, int k) {
     return KContiguous ? o * pitch + k : k * pitch + o;
   }
-};
-
-template <bool RowMajor>
-struct LayoutOf {
-  using type = wmma::row_major;
-};
-template <>
-struct LayoutOf<false> {
-  using type = wmma::col_major;
 };
 
 /// Whether the architecture being compiled for has the instructions: bf16 came with 8.0. supports() refuses
@@ -228,42 +221,23 @@ __global__ void __launch_bounds__(WM* WN * 32, 512 / (WM * WN * 32))
   }
 }
 
-bool vector_aligned(const MatrixPointer& matrix, std::int64_t contiguous, std::int64_t other) {
-  return contiguous == 1 && other % group == 0 && matrix.batch % group == 0 &&
-         reinterpret_cast<std::uintptr_t>(matrix.data) % (group * sizeof(std::uint16_t)) == 0;
-}
-
 template <class T, class Sum, int WM, int WN, int FM, int FN>
 cudaError_t launch(const GemmArguments& p, cudaStream_t stream) {
   constexpr int BM = WM * FM * side, BN = WN * FN * side, threads = WM * WN * 32;
-  const bool a_k = p.a.col == 1, b_k = p.b.col != 1;
-  const bool vector_a = a_k ? vector_aligned(p.a, p.a.col, p.a.row) : vector_aligned(p.a, p.a.row, p.a.col);
-  const bool vector_b = b_k ? vector_aligned(p.b, p.b.row, p.b.col) : vector_aligned(p.b, p.b.col, p.b.row);
-  const int tiles_m = (p.m - 1) / BM + 1, tiles_n = (p.n - 1) / BN + 1;
-  const dim3 grid(static_cast<unsigned>(tiles_m) * static_cast<unsigned>(tiles_n), 1,
-                  static_cast<unsigned>(p.batch < 65535 ? p.batch : 65535));
-  if (a_k && b_k) {
-    wmma_kernel<T, Sum, WM, WN, FM, FN, true, true>
-        <<<grid, threads, 0, stream>>>(p, tiles_m, tiles_n, vector_a, vector_b);
-  } else if (a_k) {
-    wmma_kernel<T, Sum, WM, WN, FM, FN, true, false>
-        <<<grid, threads, 0, stream>>>(p, tiles_m, tiles_n, vector_a, vector_b);
-  } else if (b_k) {
-    wmma_kernel<T, Sum, WM, WN, FM, FN, false, true>
-        <<<grid, threads, 0, stream>>>(p, tiles_m, tiles_n, vector_a, vector_b);
-  } else {
-    wmma_kernel<T, Sum, WM, WN, FM, FN, false, false>
-        <<<grid, threads, 0, stream>>>(p, tiles_m, tiles_n, vector_a, vector_b);
-  }
+  const TileGrid grid = tile_grid(p, BM, BN);
+  const VectorReads vectors = vector_reads(p, group, sizeof(T));
+  start_for(p, [&](auto a_k, auto b_k) {
+    wmma_kernel<T, Sum, WM, WN, FM, FN, decltype(a_k)::value, decltype(b_k)::value>
+        <<<grid.blocks, threads, 0, stream>>>(p, grid.rows, grid.cols, vectors.a, vectors.b);
+  });
   return cudaGetLastError();
 }
 
 template <class T, class Sum>
 cudaError_t launch_for(const GemmArguments& p, int multiprocessors, cudaStream_t stream) {
-  const std::int64_t large_tiles = ((static_cast<std::int64_t>(p.m) - 1) / 128 + 1) *
-                                   ((static_cast<std::int64_t>(p.n) - 1) / 128 + 1) * p.batch;
-  if (large_tiles >= multiprocessors) return launch<T, Sum, 4, 2, 2, 4>(p, stream);  // 128 x 128, 8 warps
-  return launch<T, Sum, 2, 2, 2, 2>(p, stream);                                      // 64 x 64, 4 warps
+  if (large_tiles_pay(p, multiprocessors))
+    return launch<T, Sum, 4, 2, 2, 4>(p, stream);  // 128 x 128, 8 warps
+  return launch<T, Sum, 2, 2, 2, 2>(p, stream);    // 64 x 64, 4 warps
 }
 
 }  // namespace

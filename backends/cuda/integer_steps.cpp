@@ -4,6 +4,7 @@
 #include "backends/cuda/cublas_call.hpp"
 #include "backends/cuda/cuda_error.hpp"
 #include "backends/cuda/gemm_steps.hpp"
+#include "backends/cuda/kernel_step.hpp"
 
 namespace parity::cuda {
 
@@ -14,25 +15,6 @@ View<T> view(const StepContext& context, const MatrixPort& port, bool transposed
   return {static_cast<T*>(context.address(port.id)), port.batch_stride,
           transposed ? port.col_stride : port.row_stride, transposed ? port.row_stride : port.col_stride};
 }
-
-using Launch = cudaError_t (*)(const IntegerGemm&, int, cudaStream_t);
-
-class IntegerStep final : public Step {
- public:
-  IntegerStep(Launch launch, const char* name, const IntegerGemm& arguments, int multiprocessors)
-      : launch_(launch), name_(name), arguments_(arguments), multiprocessors_(multiprocessors) {}
-
-  Result<void> launch(cudaStream_t stream) override {
-    if (arguments_.m == 0 || arguments_.n == 0 || arguments_.batch == 0) return {};
-    return check(launch_(arguments_, multiprocessors_, stream), name_);
-  }
-
- private:
-  Launch launch_;
-  const char* name_;
-  IntegerGemm arguments_;
-  int multiprocessors_;
-};
 
 class CublasIntegerStep final : public Step {
  public:
@@ -102,24 +84,17 @@ IntegerGemm integer_gemm(const StepContext& context, const GemmProblem& problem)
 }
 
 Result<std::unique_ptr<Step>> make_tiled_i8_step(StepContext& context, const GemmProblem& problem) {
-  return std::make_unique<IntegerStep>(launch_tiled_i8, "launching tiled_i8_i32",
-                                       integer_gemm(context, problem), context.traits->multiprocessors);
+  return make_kernel_step(context, launch_tiled_i8, "launching tiled_i8_i32", integer_gemm(context, problem));
 }
 
 Result<std::unique_ptr<Step>> make_wmma_i8_step(StepContext& context, const GemmProblem& problem) {
-  return std::make_unique<IntegerStep>(launch_wmma_i8, "launching wmma_i8_i32",
-                                       integer_gemm(context, problem), context.traits->multiprocessors);
+  return make_kernel_step(context, launch_wmma_i8, "launching wmma_i8_i32", integer_gemm(context, problem));
 }
 
 Result<std::unique_ptr<Step>> make_cublas_i8_step(StepContext& context, const GemmProblem& problem) {
-  if (context.traits->cublas == nullptr) return fail(ErrorKind::unsupported, context.traits->no_cublas);
-  if (context.cublas == nullptr) {
-    auto created = CublasContext::create(context.traits->cublas, context.stream);
-    if (!created) return tl::unexpected(created.error());
-    context.cublas = *std::move(created);
-  }
-  return std::make_unique<CublasIntegerStep>(*context.cublas, integer_gemm(context, problem),
-                                             cublas_call(problem));
+  const auto cublas = cublas_of(context);
+  if (!cublas) return tl::unexpected(cublas.error());
+  return std::make_unique<CublasIntegerStep>(**cublas, integer_gemm(context, problem), cublas_call(problem));
 }
 
 }  // namespace parity::cuda

@@ -8,9 +8,9 @@ namespace parity::cuda {
 
 namespace {
 
-class KernelStep final : public Step {
+class PreparedStep final : public Step {
  public:
-  KernelStep(PreparedCall call, std::string doing) : call_(std::move(call)), doing_(std::move(doing)) {}
+  PreparedStep(PreparedCall call, std::string doing) : call_(std::move(call)), doing_(std::move(doing)) {}
   Result<void> launch(cudaStream_t stream) override { return check(call_.launch(stream), doing_); }
 
  private:
@@ -47,7 +47,7 @@ Path path_of(const DeviceTraits& traits, const KernelPath& row) {
     CallReader reader(call, program, &context);
     auto prepared = read(reader);
     if (!prepared) return tl::unexpected(prepared.error());
-    return std::make_unique<KernelStep>(*std::move(prepared), doing);
+    return std::make_unique<PreparedStep>(*std::move(prepared), doing);
   };
   return path;
 }

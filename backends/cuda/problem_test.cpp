@@ -2,12 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include <set>
-
 #include "backends/cuda/cublas_call.hpp"
 #include "backends/cuda/gemm_steps.hpp"
 #include "backends/cuda/test_programs.hpp"
-#include "backends/cuda/tile_order.cuh"
 
 namespace parity::cuda {
 namespace {
@@ -247,19 +244,6 @@ TEST(GemmProblem, RefusalsNameTheTensor) {
   program.tensors[0].shape = {24};
   program.tensors[0].strides = {1};
   refused(program, "[rows, cols]");
-}
-
-TEST(TileOrder, MeetsEveryTileOnce) {
-  for (const int tiles_m : {1, 7, 8, 9, 17})
-    for (const int tiles_n : {1, 3, 16}) {
-      std::set<std::pair<int, int>> met;
-      for (unsigned i = 0; i < static_cast<unsigned>(tiles_m * tiles_n); ++i) {
-        const TileIndex tile = tile_of(i, tiles_m, tiles_n);
-        EXPECT_TRUE(tile.row >= 0 && tile.row < tiles_m && tile.col >= 0 && tile.col < tiles_n);
-        met.insert({tile.row, tile.col});
-      }
-      EXPECT_EQ(met.size(), static_cast<std::size_t>(tiles_m * tiles_n));
-    }
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 #pragma once
-// Which output tile a block works on.
+// Which output tile a block works on, and which of its elements a thread.
 
 namespace parity::cuda {
 
@@ -19,6 +19,16 @@ __host__ __device__ inline TileIndex tile_of(unsigned index, int tiles_m, int ti
   const int rows = tiles_m - first < band_rows ? tiles_m - first : band_rows;
   return {first + static_cast<int>(inside % static_cast<unsigned>(rows)),
           static_cast<int>(inside / static_cast<unsigned>(rows))};
+}
+
+/// Neighbouring results of a thread.
+inline constexpr int output_group = 4;
+
+/// Where value `i` of the `Count` lies that a thread makes along an axis of `Block`: groups of four, spread
+/// over the tile so that a warp reads without bank conflicts.
+template <int Count, int Block>
+__host__ __device__ inline int output_position(int thread, int i) {
+  return i / output_group * (Block / (Count / output_group)) + thread * output_group + i % output_group;
 }
 
 }  // namespace parity::cuda
