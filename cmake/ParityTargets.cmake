@@ -59,7 +59,8 @@ function(parity_guide_fuzzer name)
   endif()
 endfunction()
 
-# parity_compile_quickly(NAME): a target of test code, which is compiled more often than it runs.
+# parity_compile_quickly(NAME): a target whose compilation takes longer than optimisation would ever save: test code, and
+# the command line, which only calls what does the work.
 function(parity_compile_quickly name)
   target_compile_options(${name} PRIVATE $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O1>)
 endfunction()
