@@ -74,15 +74,22 @@ HostPath make_path(const OpTable& ops, const std::string& op, const EmulatedPath
   return {implementation, emulated_kernel(ops, model)};
 }
 
-/// Products of integers, exact modulo 2^32.
-HostPath integer_path(const OpTable& ops) {
-  HostPath path = make_path(
-      ops, "gemm",
-      {"exact_i8_i32", "int8 products in int32 that wraps around", DType::i8, DType::i32, {DType::i32}, {}});
+/// The path in arithmetic that is exact modulo 2^32.
+HostPath of_integers(const OpTable& ops, HostPath path) {
   path.implementation.contract = integer_model();
   path.implementation.replays = {integer_model()};
   path.kernel = emulated_kernel(ops, integer_model());
   return path;
+}
+
+HostPath integer_product_path(const OpTable& ops) {
+  return of_integers(ops, make_path(ops, "gemm",
+                                    {"exact_i8_i32",
+                                     "int8 products in int32 that wraps around",
+                                     DType::i8,
+                                     DType::i32,
+                                     {DType::i32},
+                                     {}}));
 }
 
 /// Ops without a product of narrow factors: every port in the accumulate format.
@@ -135,6 +142,8 @@ std::vector<HostPath> scan_paths(const OpTable& ops) {
     paths.push_back(make_path(ops, "trace_scan", emulated));
     paths.back().implementation.factors = 1;
   }
+  paths.push_back(of_integers(ops, make_path(ops, "trace_scan", {"from_i32", "bits", i32, i32, {i32}, {}})));
+  paths.back().implementation.factors = 1;
   return paths;
 }
 
@@ -157,7 +166,7 @@ class CpuBackend final : public Backend {
     };
     for (const char* op : {"gemm", "linear"})
       for (const EmulatedPath& emulated : emulated_paths()) paths.push_back(make_path(ops_, op, emulated));
-    paths.push_back(integer_path(ops_));
+    paths.push_back(integer_product_path(ops_));
     for (const auto& op : ops_.all()) {
       if (op->name() == "gemm" || op->name() == "linear") continue;
       append(op->name() == "cast"         ? cast_paths(ops_)

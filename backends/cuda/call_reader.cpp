@@ -56,7 +56,7 @@ Extent CallReader::output_extent(std::size_t port) {
   return extent_of(spec(call_.outputs, port));
 }
 
-MatrixPointer CallReader::matrix(const std::vector<TensorId>& ids, std::size_t port, const Extent& expected) {
+MatrixPointer CallReader::layout(const std::vector<TensorId>& ids, std::size_t port, const Extent& expected) {
   const TensorSpec* const s = spec(ids, port);
   if (s == nullptr) return {};
   const Extent extent = extent_of(s);
@@ -64,11 +64,6 @@ MatrixPointer CallReader::matrix(const std::vector<TensorId>& ids, std::size_t p
     remember(ErrorKind::internal,
              fmt::format("'{}' has shape {}; {} x {} x {} was expected", s->name, to_string(s->shape),
                          expected.batch, expected.rows, expected.cols));
-  }
-  const auto element = element_of(s->dtype);
-  if (!element) {
-    remember(ErrorKind::unsupported,
-             fmt::format("'{}' is {}; the CUDA kernels take f32, f16 and bf16", s->name, name_of(s->dtype)));
   }
   const Strides strides = s->strides.empty() ? contiguous_strides(s->shape) : s->strides;
   const auto stride = [&](std::size_t from_last) {
@@ -79,6 +74,18 @@ MatrixPointer CallReader::matrix(const std::vector<TensorId>& ids, std::size_t p
   p.col = stride(0);
   p.row = stride(1);
   p.batch = stride(2);
+  return p;
+}
+
+MatrixPointer CallReader::matrix(const std::vector<TensorId>& ids, std::size_t port, const Extent& expected) {
+  MatrixPointer p = layout(ids, port, expected);
+  const TensorSpec* const s = spec(ids, port);
+  if (s == nullptr) return {};
+  const auto element = element_of(s->dtype);
+  if (!element) {
+    remember(ErrorKind::unsupported,
+             fmt::format("'{}' is {}; the CUDA kernels take f32, f16 and bf16", s->name, name_of(s->dtype)));
+  }
   p.element = element.value_or(Element::f32);
   return p;
 }
@@ -100,6 +107,14 @@ MatrixPointer CallReader::any_input(std::size_t port, const Extent& expected) {
 }
 MatrixPointer CallReader::any_output(std::size_t port, const Extent& expected) {
   return matrix(call_.outputs, port, expected);
+}
+DType CallReader::input_type(std::size_t port) {
+  const TensorSpec* const s = spec(call_.inputs, port);
+  return s != nullptr ? s->dtype : DType::f32;
+}
+MatrixPointer CallReader::input_words(std::size_t port, const Extent& expected) {
+  require(input_type(port) == DType::i32, fmt::format("input {} is not i32", port));
+  return layout(call_.inputs, port, expected);
 }
 
 namespace {

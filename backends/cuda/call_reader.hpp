@@ -46,6 +46,9 @@ class CallReader {
   /// fp32, fp16 or bf16.
   MatrixPointer any_input(std::size_t port, const Extent& expected);
   MatrixPointer any_output(std::size_t port, const Extent& expected);
+  DType input_type(std::size_t port);
+  /// An i32 input; the pointer's element says nothing.
+  MatrixPointer input_words(std::size_t port, const Extent& expected);
   /// `count` values in a tensor of which at most one dimension is not 1; strides are honoured.
   InputVector input_vector(std::size_t port, std::int64_t count);
   OutputVector output_vector(std::size_t port, std::int64_t count);
@@ -67,6 +70,8 @@ class CallReader {
   const TensorSpec* spec(const std::vector<TensorId>& ids, std::size_t port);
   Extent extent_of(const TensorSpec* spec);
   MatrixPointer matrix(const std::vector<TensorId>& ids, std::size_t port, const Extent& expected);
+  /// The same of any type: where the elements lie.
+  MatrixPointer layout(const std::vector<TensorId>& ids, std::size_t port, const Extent& expected);
   struct RawVector {
     void* data = nullptr;
     std::int64_t stride = 1;

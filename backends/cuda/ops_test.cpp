@@ -273,7 +273,7 @@ TEST_F(CudaOps, IndicesOutsideTheVocabularyShow) {
 }
 
 TEST_F(CudaOps, TraceScan) {
-  for (const DType dtype : {DType::f32, DType::f16, DType::bf16})
+  for (const DType dtype : {DType::f32, DType::f16, DType::bf16, DType::i32})
     EXPECT_EQ(scan_mismatch(*device_, dtype, fmt::format("direct_{}", name_of(dtype))), "");
 }
 

@@ -8,8 +8,17 @@ using std::uint32_t;
 static __device__ uint32_t bits_of(const TraceScan& p, int64_t i) {
   const int64_t row = i / p.cols, batch = row / p.rows_of_matrix;
   const int64_t at = batch * p.x.batch + row % p.rows_of_matrix * p.x.row + i % p.cols * p.x.col;
-  return p.x.element == Element::f32 ? static_cast<const uint32_t*>(p.x.data)[at]
-                                     : static_cast<const std::uint16_t*>(p.x.data)[at];
+  return p.integers || p.x.element == Element::f32 ? static_cast<const uint32_t*>(p.x.data)[at]
+                                                   : static_cast<const std::uint16_t*>(p.x.data)[at];
+}
+
+/// |x| of an int32 as the bits of an fp32 number, what does not fit cut off.
+static __device__ uint32_t magnitude_of_integer(uint32_t bits) {
+  const uint32_t size = static_cast<std::int32_t>(bits) < 0 ? 0u - bits : bits;
+  if (size == 0) return 0;
+  const uint32_t exponent = 31u - static_cast<uint32_t>(__clz(static_cast<int>(size)));
+  const uint32_t fraction = exponent <= 23u ? size << (23u - exponent) : size >> (exponent - 23u);
+  return (exponent + 127u) << 23 | (fraction & 0x7fffffu);
 }
 
 /// |x| as the bits of an fp32 number; a NaN or an infinity stays one.
@@ -38,7 +47,8 @@ __global__ void __launch_bounds__(whole_lanes) scan_kernel(const __grid_constant
   uint32_t own_nans = 0, own_infinities = 0, own_first = 0xffffffffu, own_unwritten = 0, own_largest = 0,
            own_hash = 0;
   for (int64_t i = threadIdx.x; i < p.count; i += whole_lanes) {
-    const uint32_t bits = bits_of(p, i), size = magnitude_of(p.x.element, bits);
+    const uint32_t bits = bits_of(p, i),
+                   size = p.integers ? magnitude_of_integer(bits) : magnitude_of(p.x.element, bits);
     own_hash += mixed(bits ^ static_cast<uint32_t>(i + 1) * 0x9e3779b9u);
     own_unwritten += bits == p.unwritten;
     if (size < 0x7f800000u) {

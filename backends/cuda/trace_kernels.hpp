@@ -9,8 +9,9 @@ namespace parity::cuda {
 /// threads, x as integers.
 struct TraceScan {
   std::int64_t count, rows_of_matrix, cols;  ///< elements in all, and sizes of one matrix
-  MatrixPointer x;
-  std::uint32_t unwritten;  ///< bits of an element that was never written
+  MatrixPointer x;                           ///< its element says nothing of integers
+  bool integers;                             ///< int32
+  std::uint32_t unwritten;                   ///< bits of an element that was never written
   Vector<std::int32_t> s;
 };
 

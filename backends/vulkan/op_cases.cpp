@@ -49,7 +49,7 @@ void add_elementwise(std::vector<OpCase>& cases) {
                                  {DType::f16, DType::f32},
                                  {DType::bf16, DType::f32}})
     cases.push_back({"cast", {}, {{{7, 65}}}, from, to});
-  for (const DType dtype : {DType::f32, DType::f16, DType::bf16})
+  for (const DType dtype : {DType::f32, DType::f16, DType::bf16})  // of integers: OpKernelsTest.TraceScan
     cases.push_back({"trace_scan", {}, {{{7, 65}}}, dtype, DType::i32});
   const Shape one{9, 35}, three{9, 105};
   for (const std::string name : {"sigmoid", "tanh"})

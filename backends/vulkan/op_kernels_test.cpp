@@ -84,7 +84,7 @@ TEST_F(OpKernelsTest, Optimizers) {
 
 TEST_F(OpKernelsTest, TraceScan) {
   for (const auto& device : opened_.devices)
-    for (const DType dtype : {DType::f32, DType::f16, DType::bf16})
+    for (const DType dtype : {DType::f32, DType::f16, DType::bf16, DType::i32})
       EXPECT_EQ(scan_mismatch(*device, dtype, fmt::format("direct_{}", name_of(dtype))), "")
           << device->info().name;
 }

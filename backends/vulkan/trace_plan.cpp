@@ -34,7 +34,8 @@ OpKernel trace_scan(const char* path, DType input, std::int64_t code) {
 
 std::unique_ptr<const KernelFamily> make_trace_family() {
   return make_table_family({trace_scan("direct_f32", DType::f32, 0), trace_scan("direct_f16", DType::f16, 1),
-                            trace_scan("direct_bf16", DType::bf16, 2)});
+                            trace_scan("direct_bf16", DType::bf16, 2),
+                            trace_scan("direct_i32", DType::i32, 3)});
 }
 
 }  // namespace parity::vulkan

@@ -179,7 +179,7 @@ Result<void> PairSearch::note_begin() {
 std::optional<Producer> PairSearch::blamed(Side& side, const TracePoint& point) const {
   const Judgement& judgement = side.judged[point.port].judgement;
   if (!blames(judgement)) return std::nullopt;
-  ExaminedCall examined = examine_judgement(judgement);
+  ExaminedCall examined = examine_judgement(judgement, side.tensors.at(point.tensor));
   if (side.scans[static_cast<std::size_t>(&point - points().data())].nonfinite() > 0) {
     const auto nonfinite =
         examine_nonfinite(traced_result(side.session, side.target, point.call, point.port, side.tensors),

@@ -108,7 +108,7 @@ Producer blamed_call(TraceSession& session, const BisectTarget& target, const Tr
     if (id == no_tensor) continue;
     const Tensor& tensor = tensors.at(id);
     p.inputs.push_back({std::string(op.inputs()[port].name), session.program().spec(id).name, tensor.dtype(),
-                        is_float(tensor.dtype()) ? scan_tensor(tensor) : TensorScan{}});
+                        scan_tensor(tensor)});
     p.tensors.emplace(op.inputs()[port].name, tensor);
   }
   for (std::size_t port = 0; port < call.outputs.size(); ++port)

@@ -63,7 +63,7 @@ std::optional<Cause> poison_cause(const Tensor& got, std::int64_t element) {
                  fmt::format("{:#x}: the element still holds what it was filled with before the run", bits)};
   if (bits == poison_bits(got.dtype(), Poison::guard))
     return Cause{CauseKind::stray_read,
-                 fmt::format("{:#x}: a NaN that stands only outside tensors, in pads and guard zones", bits)};
+                 fmt::format("{:#x}: bits that stand only outside tensors, in pads and guard zones", bits)};
   return std::nullopt;
 }
 
@@ -81,7 +81,7 @@ Cause blame_kernel(const CallResult& call, std::int64_t element, double referenc
 
 }  // namespace
 
-ExaminedCall examine_judgement(const Judgement& judgement) {
+ExaminedCall examine_judgement(const Judgement& judgement, const Tensor& got) {
   ExaminedCall examined;
   examined.producer = true;
   examined.cause = {CauseKind::wrong_value, judgement.reasons.empty() ? std::string("outside its contract")
@@ -91,6 +91,8 @@ ExaminedCall examine_judgement(const Judgement& judgement) {
   const WorstElement& worst = judgement.statistics.worst.front();
   examined.element = worst.index, examined.got = worst.got, examined.got_bits = worst.got_bits;
   examined.exact = worst.want, examined.hard = worst.bound;
+  // Poison of integers is finite.
+  if (auto cause = poison_cause(got, worst.index)) examined.cause = *std::move(cause);
   return examined;
 }
 

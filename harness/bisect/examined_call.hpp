@@ -30,7 +30,7 @@ struct ExaminedCall {
 };
 
 /// A result that is finite and outside its contract, by its worst element. `judgement` is no pass.
-ExaminedCall examine_judgement(const Judgement& judgement);
+ExaminedCall examine_judgement(const Judgement& judgement, const Tensor& got);
 
 /// Row-major `index` as a place in `shape`.
 std::vector<std::int64_t> place_in(const Shape& shape, std::int64_t index);

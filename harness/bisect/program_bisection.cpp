@@ -127,7 +127,8 @@ Search::Done Search::judge_step(std::size_t end) {
       const Judgement& judgement = (*judged)[port].judgement;
       if (!blames(judgement)) continue;
       const TracePoint point{index, port, call.outputs[port], 0};
-      report_.producer = blamed_call(session_, target_, point, examine_judgement(judgement), *tensors);
+      report_.producer = blamed_call(session_, target_, point,
+                                     examine_judgement(judgement, tensors->at(point.tensor)), *tensors);
       report_.kind = kind_of(*report_.producer, BisectReport::Kind::out_of_contract);
       return true;
     }

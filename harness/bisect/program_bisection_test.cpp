@@ -184,10 +184,63 @@ TEST(Bisect, StateThatIsNotCarriedIsNamedFromScansAlone) {
       << report.error().message;
 }
 
+TEST(Bisect, IntegersAreJudgedThoughAlwaysFinite) {
+  Bench bench;
+  bench.path_ = "exact_i8_i32";
+  const std::string text = "gemm m=5 n=7 k=180224 in=i8 fill=overflow";  // sums leave int32
+  auto report = bench.bisect(text);
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_EQ(report->kind, BisectReport::Kind::healthy);
+  EXPECT_EQ(report->judged_steps, std::vector<std::int64_t>{0});
+  ASSERT_EQ(report->growth.size(), 1U);
+  EXPECT_GT(report->growth[0].steps[0].largest, 0x1p24F);
+
+  bench.spoil("gemm", "", [](const OpCall& call, const Program&, HostMemory& memory) {
+    Tensor t = *memory.tensor(call.outputs[0]);
+    t.set_value(9, t.value(9) > 0 ? t.value(9) - 1 : t.value(9) + 1);
+    ASSERT_TRUE(memory.assign(call.outputs[0], t));
+  });
+  report = bench.bisect(text);
+  ASSERT_TRUE(report) << report.error().message;
+  ASSERT_EQ(report->kind, BisectReport::Kind::out_of_contract);
+  EXPECT_EQ(report->producer->index, (std::vector<std::int64_t>{1, 2}));
+  EXPECT_EQ(report->producer->examined.elements, 1);
+  EXPECT_EQ(report->producer->examined.cause.kind, CauseKind::wrong_value);
+}
+
+TEST(Bisect, AnIntegerThatIsNeverWrittenIsNamed) {
+  Bench bench;
+  bench.path_ = "exact_i8_i32";
+  bench.spoil("gemm", "", [](const OpCall& call, const Program&, HostMemory& memory) {
+    Tensor t = *memory.tensor(call.outputs[0]);
+    t.set_bits(30, poison_bits(DType::i32, Poison::unwritten));
+    ASSERT_TRUE(memory.assign(call.outputs[0], t));
+  });
+  const auto report = bench.bisect("gemm m=5 n=7 k=9 in=i8");
+  ASSERT_TRUE(report) << report.error().message;
+  ASSERT_TRUE(report->producer);
+  EXPECT_EQ(report->producer->examined.cause.kind, CauseKind::never_written);
+  EXPECT_EQ(report->producer->index, (std::vector<std::int64_t>{4, 2}));
+}
+
+TEST(Bisect, IntegersThatVaryAreSeenByTheirHashes) {
+  Bench bench;
+  bench.path_ = "exact_i8_i32";
+  bench.spoil("gemm", "", [run = 0](const OpCall& call, const Program&, HostMemory& memory) mutable {
+    Tensor t = *memory.tensor(call.outputs[0]);
+    t.set_value(3, ++run);
+    ASSERT_TRUE(memory.assign(call.outputs[0], t));
+  });
+  const auto report = bench.bisect("gemm m=5 n=7 k=9 in=i8", {.judge = false});
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_EQ(report->kind, BisectReport::Kind::varies);
+  EXPECT_EQ(report->varying, std::vector<std::string>{"D"});
+}
+
 TEST(TraceScan, TheEmulatedDevicesWordsAreTheHosts) {
   const OpTable ops = make_op_table();
   const auto devices = make_cpu_backend(ops)->devices();
-  for (const DType dtype : {DType::f32, DType::f16, DType::bf16})
+  for (const DType dtype : {DType::f32, DType::f16, DType::bf16, DType::i32})
     EXPECT_EQ(scan_mismatch(*(*devices)[0], dtype, fmt::format("from_{}", name_of(dtype))), "");
 }
 

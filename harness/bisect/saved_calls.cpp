@@ -61,12 +61,9 @@ Result<void> SavedCallsStage::add(const std::filesystem::path& folder, std::size
   if (known == nullptr)
     return bad_input(fmt::format("{}: to run it again its \"op\" must be one of docs/operations.md{}", title,
                                  op.kind.empty() ? "" : fmt::format("; '{}' is none", op.kind)));
-  if (program_.calls.empty()) program_.accumulate = op.accumulate;
-  if (op.accumulate != program_.accumulate)
-    return bad_input(fmt::format("{} accumulates in {}, those before it in {}: one run takes one format",
-                                 title, name_of(op.accumulate), name_of(program_.accumulate)));
   OpCall call{op.kind, op.attributes, {}, {}};
   std::vector<std::optional<Shape>> shapes;
+  bool reads_int8 = false;
   for (const Port& port : known->inputs()) {
     auto read = read_port(folder, title, op.inputs, port.name);
     if (!read) return tl::unexpected(read.error());
@@ -75,10 +72,16 @@ Result<void> SavedCallsStage::add(const std::filesystem::path& folder, std::size
     shapes.push_back(*read ? std::optional((*read)->shape()) : std::nullopt);
     call.inputs.push_back(no_tensor);
     if (!*read) continue;
+    reads_int8 |= (*read)->dtype() == DType::i8;
     call.inputs.back() = tensor(fmt::format("{}.{}", index, port.name), (*read)->dtype(), (*read)->shape(),
                                 TensorSpec::Role::input);
     inputs_.emplace(call.inputs.back(), **std::move(read));
   }
+  const DType accumulate = op.accumulated(reads_int8);
+  if (program_.calls.empty()) program_.accumulate = accumulate;
+  if (accumulate != program_.accumulate)
+    return bad_input(fmt::format("{} accumulates in {}, those before it in {}: one run takes one format",
+                                 title, name_of(accumulate), name_of(program_.accumulate)));
   const auto inferred = known->infer(op.attributes, shapes);
   if (!inferred) return fail(inferred.error().kind, fmt::format("{}: {}", title, inferred.error().message));
   for (std::size_t port = 0; port < known->outputs().size(); ++port) {

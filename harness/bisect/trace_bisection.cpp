@@ -30,6 +30,10 @@ struct LoadedOp {
                ? fmt::format("ops[{}] {}", index, trace->kind)
                : fmt::format("ops[{}] '{}'", index, trace->name);
   }
+  DType accumulate() const {
+    return trace->accumulated(
+        std::ranges::any_of(inputs, [](const auto& entry) { return entry.second.dtype() == DType::i8; }));
+  }
 };
 
 class TraceSearch {
@@ -99,8 +103,7 @@ void TraceSearch::blame(const LoadedOp& loaded, const std::string& port, const E
   p.call = loaded.index;
   p.op = loaded.trace->name.empty() ? "tensor" : loaded.trace->name;
   p.path = loaded.op != nullptr ? std::string(loaded.op->name()) : "an op whose kind is not said";
-  p.precision =
-      fmt::format("{} accumulated, {} stored", name_of(loaded.trace->accumulate), name_of(got.dtype()));
+  p.precision = fmt::format("{} accumulated, {} stored", name_of(loaded.accumulate()), name_of(got.dtype()));
   p.port = port;
   for (const auto& [name, source] : loaded.trace->outputs)
     if (name == port) p.tensor = source;
@@ -109,12 +112,11 @@ void TraceSearch::blame(const LoadedOp& loaded, const std::string& port, const E
   p.examined = examined;
   p.checks = std::move(checks);
   p.title = loaded.trace->name;
-  p.kind = loaded.trace->kind, p.accumulate = loaded.trace->accumulate;
+  p.kind = loaded.trace->kind, p.accumulate = loaded.accumulate();
   p.attributes = loaded.trace->attributes;
   for (const auto& [name, source] : loaded.trace->inputs) {
     const Tensor& tensor = loaded.inputs.at(name);
-    p.inputs.push_back(
-        {name, source, tensor.dtype(), is_float(tensor.dtype()) ? scan_tensor(tensor) : TensorScan{}});
+    p.inputs.push_back({name, source, tensor.dtype(), scan_tensor(tensor)});
     p.tensors.emplace(name, tensor);
   }
   for (const auto& [name, tensor] : loaded.outputs) p.tensors.emplace("got:" + name, tensor);
@@ -201,16 +203,16 @@ Result<void> TraceSearch::judge_output(const LoadedOp& loaded, const PortTensors
   const CallResult call{loaded.op, &loaded.trace->attributes, inputs, port, &got};
   DType input = got.dtype();
   for (const Tensor* t : inputs)
-    if (t != nullptr && is_float(t->dtype())) {
+    if (t != nullptr && (is_float(t->dtype()) || t->dtype() == DType::i8)) {
       input = t->dtype();
       break;
     }
   Implementation implementation;
   implementation.op = loaded.op->name();
   implementation.input = input;
-  implementation.accumulate = loaded.trace->accumulate;
+  implementation.accumulate = loaded.accumulate();
   implementation.contract =
-      claimed_model({loaded.trace->accumulate, loaded.trace->arithmetic}, input, got.dtype());
+      claimed_model({loaded.accumulate(), loaded.trace->arithmetic}, input, got.dtype());
   if (implementation.contract.accumulation) implementation.replays = {implementation.contract};
   // What the reference says of itself comes first.
   const auto accuse = [&](ExaminedCall examined) {
@@ -233,7 +235,7 @@ Result<void> TraceSearch::judge_output(const LoadedOp& loaded, const PortTensors
   if (!claimed) return tl::unexpected(claimed.error());
   const Verdict verdict = claimed->judgement.verdict;
   if (verdict != Verdict::pass && verdict != Verdict::untrusted)
-    accuse(examine_judgement(claimed->judgement));
+    accuse(examine_judgement(claimed->judgement, got));
   return {};
 }
 

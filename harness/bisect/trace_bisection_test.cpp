@@ -70,6 +70,34 @@ TEST_F(Traces, AHealthyTraceIsHealthy) {
   EXPECT_TRUE(report->patterns.empty()) << report->patterns[0].what;
 }
 
+TEST_F(Traces, ProductsOfInt8AreExact) {
+  // 127 * 127 * 140,000 leaves int32: what wraps around is right.
+  constexpr std::int64_t m = 3, n = 2, k = 140000;
+  const std::vector<std::int8_t> a(m * k, 127), b(k * n, 127);
+  std::vector<std::int32_t> d(m * n, static_cast<std::int32_t>(127LL * 127 * k - (1LL << 32)));
+  const auto write = [&] {
+    Writer writer(folder_.string());
+    writer.op("gemm", "",
+              {{"A", writer.tensor("a", Type::i8, {m, k}, a.data())},
+               {"B", writer.tensor("b", Type::i8, {k, n}, b.data())}},
+              {{"D", writer.tensor("d", Type::i32, {m, n}, d.data())}}, "quantised");
+  };
+  write();
+  auto report = bisect();
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_EQ(report->report.kind, BisectReport::Kind::healthy);
+  EXPECT_EQ(report->judged, 1);
+
+  d[3] = std::numeric_limits<std::int32_t>::max();  // an accumulator that saturates
+  write();
+  report = bisect();
+  ASSERT_TRUE(report) << report.error().message;
+  ASSERT_EQ(report->report.kind, BisectReport::Kind::out_of_contract);
+  EXPECT_EQ(report->report.producer->index, (std::vector<std::int64_t>{1, 1}));
+  EXPECT_EQ(report->report.producer->examined.cause.kind, CauseKind::wrong_value);
+  EXPECT_EQ(report->report.producer->precision, "i32 accumulated, i32 stored");
+}
+
 TEST_F(Traces, AWrongElementIsBlamedOnItsOp) {
   Writer writer(folder_.string());
   const auto x = waves(6 * 8), w = waves(5 * 8, 0.3);

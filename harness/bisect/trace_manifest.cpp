@@ -81,7 +81,8 @@ Result<TraceOp> op_of(const Json& json, const Place& place) {
       (key == "inputs" ? op.inputs : op.outputs) = *std::move(ports);
     } else if (key == "accumulate") {
       const auto dtype = parse_dtype(value.get<std::string>());
-      if (!dtype || !is_float(*dtype)) return fails(wrong(place.in(key), "may be f64, f32, f16 or bf16"));
+      if (!dtype || !(is_float(*dtype) || *dtype == DType::i32))
+        return fails(wrong(place.in(key), "may be f64, f32, f16, bf16, or i32 for int8"));
       op.accumulate = *dtype;
     } else if (key == "arithmetic") {
       op.arithmetic = value.get<std::string>();

@@ -18,7 +18,9 @@ struct TraceOp {
   Attributes attributes;
   /// Port -> "x.npy", "x.npy:bf16" or "w.safetensors:layer.w", relative to the folder.
   std::vector<std::pair<std::string, std::string>> inputs, outputs;
-  DType accumulate = DType::f32;
+  DType accumulate = DType::f32;  ///< as the manifest says
+  /// What it adds in: products of int8 are added in int32.
+  DType accumulated(bool reads_int8) const { return reads_int8 ? DType::i32 : accumulate; }
   std::string arithmetic = "unknown";  ///< one of claim_models()
 };
 

@@ -12,7 +12,7 @@
 namespace parity_trace {
 
 /// Element types by their names in .npy files; bf16 is written as 16-bit words and named in the manifest.
-enum class Type { f64, f32, f16, bf16, i32 };
+enum class Type { f64, f32, f16, bf16, i32, i8 };
 
 /// Port and file, as the writer's `tensor` returns it.
 using Ports = std::vector<std::pair<std::string, std::string>>;
@@ -33,8 +33,8 @@ class Writer {
       dimensions += std::to_string(size) + ",";
       elements *= static_cast<std::size_t>(size);
     }
-    static const char* const codes[] = {"<f8", "<f4", "<f2", "<u2", "<i4"};
-    static const std::size_t sizes[] = {8, 4, 2, 2, 4};
+    static const char* const codes[] = {"<f8", "<f4", "<f2", "<u2", "<i4", "|i1"};
+    static const std::size_t sizes[] = {8, 4, 2, 2, 4, 1};
     const auto kind = static_cast<std::size_t>(type);
     std::string header = std::string("{'descr': '") + codes[kind] + "', 'fortran_order': False, 'shape': (" +
                          dimensions + "), }";

@@ -45,7 +45,7 @@ Result<TracedProgram> traced(const OpTable& ops, const Program& program) {
   // Adds the call that looks at a tensor, where there is something to look at; its slot.
   const auto look_at = [&](TensorId id) -> std::optional<std::int64_t> {
     const TensorSpec& spec = program.spec(id);
-    if (!is_float(spec.dtype) || element_count(spec.shape).value_or(0) == 0) return std::nullopt;
+    if (element_count(spec.shape).value_or(0) == 0) return std::nullopt;
     TensorSpec words{fmt::format("scan {} of {}", slots, spec.name),
                      DType::i32,
                      {scan_words},
@@ -71,7 +71,7 @@ Result<TracedProgram> traced(const OpTable& ops, const Program& program) {
       t.points.push_back({c, port, id, *slot});
     }
   }
-  if (t.points.empty()) return bad_input("the program has no floating-point result to look at");
+  if (t.points.empty()) return bad_input("the program has no result to look at: none has an element");
   TensorSpec& scans = t.program.tensors[static_cast<std::size_t>(t.scans)];
   scans.shape = {slots * slot_words};
   scans.strides = {1};

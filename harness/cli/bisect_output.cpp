@@ -178,9 +178,8 @@ std::string producer_text(const Producer& p) {
   if (e.emulated) text += fmt::format("; in the path's own arithmetic {:.9g}", *e.emulated);
   text += "\n";
   for (const ProducerInput& input : p.inputs)
-    text +=
-        fmt::format("  input       {} = '{}', {}: {}\n", input.port, input.tensor,
-                    parity::name_of(input.dtype), is_float(input.dtype) ? scan_text(input.scan) : "indices");
+    text += fmt::format("  input       {} = '{}', {}: {}\n", input.port, input.tensor,
+                        parity::name_of(input.dtype), scan_text(input.scan));
   if (!p.alone.empty()) text += fmt::format("  alone       {}\n", p.alone);
   if (!p.checks.empty())
     text += fmt::format("  reference   asked by itself: {}{}\n", fmt::join(p.checks, "; "),

@@ -16,7 +16,7 @@ namespace parity::cli {
 namespace {
 
 struct CompareOptions {
-  std::string got, want, op, settings, in, acc = "f32", model = "unknown", nan = "reject";
+  std::string got, want, op, settings, in, acc, model = "unknown", nan = "reject";
   std::vector<std::string> inputs;
   std::int64_t k = 0;
   double max_product = 0;
@@ -39,12 +39,12 @@ Result<void> reject_nan(const char* role, const Tensor& tensor) {
 
 Result<OutputRecord> judged(const CompareOptions& options, const Context& context, const Tensor& got,
                             const std::optional<Tensor>& want) {
-  const auto accumulate = parse_dtype(options.acc);
-  if (!accumulate || !is_float(*accumulate))
-    return bad_input(fmt::format("--acc {}: may be f64, f32, f16 or bf16", options.acc));
+  const auto accumulate = parse_dtype(options.acc.empty() ? "f32" : options.acc);
+  if (!accumulate || !(is_float(*accumulate) || *accumulate == DType::i32))
+    return bad_input(fmt::format("--acc {}: may be f64, f32, f16, bf16, or i32 for int8", options.acc));
   const auto input = parse_dtype(options.in.empty() ? "f32" : options.in);
-  if (!input || !is_float(*input))
-    return bad_input(fmt::format("--in {}: may be f64, f32, f16 or bf16", options.in));
+  if (!input || !(is_float(*input) || *input == DType::i8))
+    return bad_input(fmt::format("--in {}: may be f64, f32, f16, bf16 or i8", options.in));
   const KernelClaim claim{*accumulate, options.model};
 
   if (options.op == "identity") {
@@ -57,13 +57,15 @@ Result<OutputRecord> judged(const CompareOptions& options, const Context& contex
     if (!inputs) return tl::unexpected(inputs.error());
     std::string text = options.op + (options.settings.empty() ? "" : " " + options.settings);
     if (!options.in.empty()) text += fmt::format(" in={}", name_of(*input));
-    text += fmt::format(" acc={}", name_of(*accumulate));
+    if (!options.acc.empty()) text += fmt::format(" acc={}", name_of(*accumulate));
     return judge_with_inputs(got, text, *inputs, claim, context);
   }
   if (!want)
     return bad_input("nothing to compare with: give WANT, or the op's inputs (--input A=... --input B=...)");
   if ((options.k > 0) != (options.max_product > 0))
     return bad_input("--k and --max-product belong together: sum |ab| <= k * max-product bounds the error");
+  if (options.k > 0 && (*input == DType::i8 || *accumulate == DType::i32))
+    return bad_input("--k and --max-product: products of integers are exact; compare with --op identity");
   if (options.k > 0) return judge_with_products(got, *want, options.k, options.max_product, claim, *input);
   return measure_only(got, *want);
 }
@@ -141,10 +143,10 @@ void add_compare_command(CLI::App& app, Context& context) {
                       "The op's settings as in a case text, for example 'tb=t alpha=0.5'; `parity list OP` "
                       "shows them");
   command->add_option("--in", options->in,
-                      "Format that the kernel read its inputs in: f64, f32, f16 or bf16 (default: the input "
-                      "files', else f32)");
-  command->add_option("--acc", options->acc, "Format that it added in: f64, f32, f16 or bf16")
-      ->capture_default_str();
+                      "Format that the kernel read its inputs in: f64, f32, f16, bf16 or i8 (default: the "
+                      "input files', else f32)");
+  command->add_option("--acc", options->acc,
+                      "Format that it added in: f64, f32, f16 or bf16 (default: f32), i32 for int8");
   command->add_option("--model", options->model, "How it added, if that is known; see below")
       ->check(CLI::IsMember(claim_models()))
       ->capture_default_str();
@@ -181,6 +183,7 @@ void add_compare_command(CLI::App& app, Context& context) {
       "  separate      the same, every product rounded before it is added\n"
       "  pairwise      a balanced tree\n"
       "  tensor-core   an NVIDIA Hopper tensor core: 16 products and the sum in one step, truncated\n"
+      "Sums of int8 products in int32 are exact in any order, modulo 2^32: every element must be equal.\n"
       "\n"
       "Examples:\n"
       "  parity compare got.npy --op gemm --input A=a.npy --input B=b.npy --set tb=t\n"

@@ -83,7 +83,10 @@ Result<OutputRecord> judge_with_inputs(const Tensor& got, const std::string& cas
     return bad_input(fmt::format("GOT has shape {} and {} of these inputs is {}", to_string(got.shape()),
                                  call.op, to_string(output.shape)));
 
-  const ArithmeticModel model = claimed_model(claim, c.input, got.dtype());
+  if (c.accumulate == DType::i32 && claim.model != "unknown")
+    return bad_input(
+        fmt::format("--model {}: sums of integers are the same in any order; leave it out", claim.model));
+  const ArithmeticModel model = claimed_model({c.accumulate, claim.model}, c.input, got.dtype());
   auto claimed = judge_claimed(result, model);
   if (!claimed) return tl::unexpected(claimed.error());
   distrust_trivial(claimed->judgement);

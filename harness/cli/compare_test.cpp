@@ -194,6 +194,34 @@ TEST_F(CompareTest, IdentityWantsTheBits) {
   EXPECT_EQ(parity(words).code, 1);
 }
 
+TEST_F(CompareTest, ProductsOfInt8AreExactAndWrapAround) {
+  constexpr std::int64_t k = 140000;
+  Tensor a = *Tensor::create(DType::i8, {2, k}), b = *Tensor::create(DType::i8, {k, 2});
+  for (std::int64_t i = 0; i < 2 * k; ++i) a.set_value(i, i < k ? 127 : 2), b.set_value(i, 127);
+  Tensor d = *Tensor::create(DType::i32, {2, 2});
+  const double wide = 127.0 * 127 * k - 0x1p32, small = 127.0 * 2 * k;
+  for (std::int64_t i = 0; i < 4; ++i) d.set_value(i, i < 2 ? wide : small);
+  save("a.npy", a);
+  save("b.npy", b);
+  save("d.npy", d);
+  const Words words = with_inputs({"compare", file("d.npy"), "--op", "gemm"});
+  ProgramRun run = parity(words);
+  EXPECT_EQ(run.code, 0) << run.out << run.err;
+  expect_holds(run.out, "modulo 2^32");
+
+  Words fused = words;
+  fused.insert(fused.end(), {"--model", "fma"});
+  run = parity(fused);
+  EXPECT_EQ(run.code, 2);
+  expect_holds(run.err, "sums of integers are the same in any order");
+
+  d.set_value(1, wide + 1);
+  save("d.npy", d);
+  run = parity(words);
+  EXPECT_EQ(run.code, 1) << run.out << run.err;
+  expect_holds(run.out, "1 of 4 elements differ");
+}
+
 TEST_F(CompareTest, ConversionsAreSaid) {
   std::vector<std::string> words = with_inputs({"compare", file("got.npy"), "--op", "gemm", "--in", "f16"});
   const ProgramRun run = parity(words);

@@ -22,6 +22,16 @@ std::uint32_t element_hash(std::uint64_t bits, std::int64_t index, bool wide) {
   return wide ? low + mixed(static_cast<std::uint32_t>(bits >> 32) + place) : low;
 }
 
+/// |x| of an integer as bits of fp32, what does not fit cut off: the same on every device, as a conversion
+/// need not be.
+std::uint32_t magnitude_of_integer(double x) {
+  const auto size = static_cast<std::uint32_t>(std::fabs(x));
+  if (size == 0) return 0;
+  const auto exponent = static_cast<std::uint32_t>(std::bit_width(size)) - 1;
+  const std::uint32_t fraction = exponent <= 23 ? size << (23 - exponent) : size >> (exponent - 23);
+  return (exponent + 127) << 23 | (fraction & 0x7fffffU);
+}
+
 }  // namespace
 
 std::array<std::int32_t, scan_words> to_words(const TensorScan& s) {
@@ -40,14 +50,16 @@ TensorScan from_words(const std::array<std::int32_t, scan_words>& w) {
 TensorScan scan_tensor(const Tensor& tensor) {
   TensorScan scan;
   const std::uint64_t unwritten = poison_bits(tensor.dtype(), Poison::unwritten);
-  const bool wide = size_of(tensor.dtype()) == 8;
+  const bool wide = size_of(tensor.dtype()) == 8, integers = !is_float(tensor.dtype());
+  const bool poisoned = tensor.dtype() != DType::i8;
   for (std::int64_t i = 0; i < tensor.elements(); ++i) {
     const std::uint64_t bits = tensor.bits(i);
     const double x = tensor.value(i);
     scan.hash += element_hash(bits, i, wide);
-    scan.unwritten += bits == unwritten;
+    scan.unwritten += poisoned && bits == unwritten;
     if (std::isfinite(x)) {
-      scan.largest = std::max(scan.largest, static_cast<float>(std::fabs(x)));
+      scan.largest = std::max(scan.largest, integers ? std::bit_cast<float>(magnitude_of_integer(x))
+                                                     : static_cast<float>(std::fabs(x)));
       continue;
     }
     (std::isnan(x) ? scan.nan : scan.infinite) += 1;

@@ -6,14 +6,16 @@
 
 namespace parity {
 
-/// What a look at every element of a floating-point tensor says: the words that the op `trace_scan` leaves on
-/// a device, made from the bits as integers.
+/// What a look at every element of a tensor says: the words that the op `trace_scan` leaves on a device, made
+/// from the bits as integers. Integers are all finite.
 struct TensorScan {
   std::int64_t nan = 0, infinite = 0;
   std::int64_t first_nonfinite = -1;  ///< row-major index; -1: every element is finite
-  std::int64_t unwritten = 0;         ///< elements that hold Poison::unwritten; they count as NaN too
-  float largest = 0;                  ///< of the finite |x|, as fp32
-  std::uint32_t hash = 0;             ///< of every bit and its place; equal tensors have equal hashes
+  /// Elements that hold Poison::unwritten, which is a NaN in the floating types; not told of int8, where
+  /// every pattern is a usual value.
+  std::int64_t unwritten = 0;
+  float largest = 0;       ///< of the finite |x|, as fp32; of integers cut off to it
+  std::uint32_t hash = 0;  ///< of every bit and its place; equal tensors have equal hashes
 
   std::int64_t nonfinite() const { return nan + infinite; }
   friend bool operator==(const TensorScan&, const TensorScan&) = default;

@@ -7,20 +7,30 @@
 layout(set = 0, binding = 0) readonly buffer In { uint in_words[]; };
 layout(set = 0, binding = 1) writeonly buffer Out { int out0[]; };
 
-const uint TYPE_F32 = 0, TYPE_F16 = 1, TYPE_BF16 = 2;
+const uint TYPE_F32 = 0, TYPE_F16 = 1, TYPE_BF16 = 2, TYPE_I32 = 3;
 
 shared uint nans, infinities, first, unwritten, largest, hash;
 
 uint bits_of(uint row, uint col) {
-  if (push.n[2] == TYPE_F32) return in_words[at(0, row, col)];
+  if (push.n[2] == TYPE_F32 || push.n[2] == TYPE_I32) return in_words[at(0, row, col)];
   // Two elements a word, and twice as many in the guard zone: no 16-bit access is needed.
   const uint place = 2u * FIRST + row * push.stride[0] + col;
   return in_words[place / 2u] >> (16u * (place % 2u)) & 0xffffu;
 }
 
+// |x| of an int32 as the bits of an fp32 number, what does not fit cut off.
+uint magnitude_of_integer(uint bits) {
+  const uint size = int(bits) < 0 ? 0u - bits : bits;
+  if (size == 0u) return 0u;
+  const uint exponent = uint(findMSB(size));
+  const uint fraction = exponent <= 23u ? size << (23u - exponent) : size >> (exponent - 23u);
+  return exponent + 127u << 23 | fraction & 0x7fffffu;
+}
+
 // |x| as the bits of an fp32 number; a NaN or an infinity stays one. No float takes part where a subnormal
 // could be flushed.
 uint magnitude_of(uint bits) {
+  if (push.n[2] == TYPE_I32) return magnitude_of_integer(bits);
   if (push.n[2] == TYPE_F32) return bits & 0x7fffffffu;
   if (push.n[2] == TYPE_BF16) return (bits & 0x7fffu) << 16;
   const uint exponent = bits >> 10 & 31u, fraction = bits & 0x3ffu;
