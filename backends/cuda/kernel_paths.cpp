@@ -26,13 +26,13 @@ Path path_of(const DeviceTraits& traits, const KernelPath& row) {
   i.summary = row.summary;
   i.factors = row.factors;
   i.input = row.input;
-  // Programs of integers add in int32: trace_scan looks at their results too.
-  if (row.input == DType::i32) i.accumulate = DType::i32;
   i.stores = row.stores;
   i.multiply = format_of(row.input);
   i.contract = row.model();
   i.contract.precision.input = row.input;
   i.contract.precision.multiply = i.multiply;
+  // Programs of integers add in int32: trace_scan looks at their results too.
+  if (row.input == DType::i32) i.accumulate = i.contract.precision.accumulate = DType::i32;
   if (i.contract.accumulation) {
     i.knowledge = OrderKnowledge::declared;
     i.replays = {i.contract};

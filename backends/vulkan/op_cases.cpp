@@ -49,8 +49,9 @@ void add_elementwise(std::vector<OpCase>& cases) {
                                  {DType::f16, DType::f32},
                                  {DType::bf16, DType::f32}})
     cases.push_back({"cast", {}, {{{7, 65}}}, from, to});
-  for (const DType dtype : {DType::f32, DType::f16, DType::bf16})  // of integers: OpKernelsTest.TraceScan
+  for (const DType dtype : {DType::f32, DType::f16, DType::bf16})
     cases.push_back({"trace_scan", {}, {{{7, 65}}}, dtype, DType::i32});
+  cases.push_back({"trace_scan", {}, {index(65, 7)}, DType::i32, DType::i32});
   const Shape one{9, 35}, three{9, 105};
   for (const std::string name : {"sigmoid", "tanh"})
     cases.push_back({"gru_gate", {{"activation", name}}, {{one}, {one}}});
@@ -276,6 +277,7 @@ Result<Program> program_of(const OpCase& c, const OpTable& ops) {
     program.tensors.push_back(padded(std::string(op->inputs()[i].name), is_index ? DType::i32 : c.input,
                                      input.shape, Role::input, i));
   }
+  if (c.input == DType::i32) program.accumulate = DType::i32;
   const auto inferred = op->infer(c.attributes, shapes);
   if (!inferred) return tl::unexpected(inferred.error());
   for (std::size_t i = 0; i < inferred->size(); ++i) {

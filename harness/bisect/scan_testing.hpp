@@ -46,7 +46,7 @@ inline std::string scan_mismatch(Device& device, DType dtype, const std::string&
   };
   if (!is_float(dtype)) {
     for (std::int64_t i = 0; i < x.elements(); ++i)
-      x.set_bits(i, static_cast<std::uint32_t>((i + 1) * 0x9e3779b1) >> i % 33);
+      x.set_bits(i, static_cast<std::uint32_t>((i + 1) * 0x9e3779b1) >> i % 32);
     compare("integers");
     x.set_bits(300, poison_bits(dtype, Poison::unwritten));
     compare("poison");
