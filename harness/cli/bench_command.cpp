@@ -16,6 +16,7 @@
 #include "harness/cli/commands.hpp"
 #include "harness/cli/exit_code.hpp"
 #include "harness/cli/interrupt.hpp"
+#include "harness/cli/number_range.hpp"
 #include "harness/cli/output.hpp"
 #include "harness/ladder/assignment.hpp"
 #include "harness/ladder/runner.hpp"
@@ -253,10 +254,10 @@ void add_bench_command(CLI::App& app, Context& context) {
       ->check(CLI::Range(1, 1 << 15))
       ->capture_default_str();
   command->add_option("--seconds", options->seconds, "A path ends at the size where one run takes longer")
-      ->check(CLI::Range(0.0, 3600.0))
+      ->check(number_in(0.0, 3600.0))
       ->capture_default_str();
   command->add_option("--timeout", options->timeout_seconds, "Seconds one run on a device may take")
-      ->check(CLI::Range(0.001, 86400.0))
+      ->check(number_in(0.001, 86400.0))
       ->capture_default_str();
   command->footer(
       "Each size is timed on the device and right after it on the CPU, which computes the same in fp32 with "

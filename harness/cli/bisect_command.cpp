@@ -13,6 +13,7 @@
 #include "harness/cli/commands.hpp"
 #include "harness/cli/exit_code.hpp"
 #include "harness/cli/faulty_devices.hpp"
+#include "harness/cli/number_range.hpp"
 #include "harness/cli/output.hpp"
 #include "harness/cli/progress.hpp"
 #include "harness/cli/run_output.hpp"
@@ -339,7 +340,7 @@ void add_bisect_command(CLI::App& app, Context& context) {
                     "With a list of scenarios: every other faulty kernel of `parity faults --list` too");
   command->add_flag("--validate", request->validate, "Vulkan: with the validation layer");
   command->add_option("--timeout", request->timeout_seconds, "Seconds that one run may take on a device")
-      ->check(CLI::Range(0.001, 86400.0))
+      ->check(number_in(0.001, 86400.0))
       ->capture_default_str();
   command->add_option("-o,--out", request->out,
                       "Directory for bisect.json, plots of max |x| (growth_*.svg), and the producer with its "

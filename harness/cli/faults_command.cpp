@@ -12,6 +12,7 @@
 #include "harness/cli/exit_code.hpp"
 #include "harness/cli/fault_run.hpp"
 #include "harness/cli/interrupt.hpp"
+#include "harness/cli/number_range.hpp"
 #include "harness/cli/output.hpp"
 #include "harness/cli/progress.hpp"
 #include "harness/cli/run_output.hpp"
@@ -211,7 +212,7 @@ void add_faults_command(CLI::App& app, Context& context) {
   command->add_flag("--list", request->list, "The catalogue, and where each fault is planted");
   command->add_flag("--json", request->json, "The lines of faults.jsonl on standard output, for programs");
   command->add_option("--timeout", request->timeout_seconds, "Seconds that one run may take on a device")
-      ->check(CLI::Range(0.001, 86400.0))
+      ->check(number_in(0.001, 86400.0))
       ->capture_default_str();
   command->footer(
       "A verdict is worth what it stops. Each fault of the catalogue is planted on purpose, and the checks\n"

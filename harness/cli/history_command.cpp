@@ -6,6 +6,7 @@
 #include "harness/cli/backend_loader.hpp"
 #include "harness/cli/commands.hpp"
 #include "harness/cli/exit_code.hpp"
+#include "harness/cli/number_range.hpp"
 #include "harness/cli/output.hpp"
 #include "harness/cli/record_files.hpp"
 #include "reports/history/changes.hpp"
@@ -122,17 +123,17 @@ void add_history_command(CLI::App& app, Context& context) {
       ->add_option("--chance", request->chance,
                    "Probability of an error said to have moved though nothing changed")
       ->capture_default_str()
-      ->check(CLI::Range(1e-30, 0.1));
+      ->check(number_in(1e-30, 0.1));
   command
       ->add_option("--smallest", request->smallest,
                    "Typical errors that changed by less than this factor did not")
       ->capture_default_str()
-      ->check(CLI::Range(1.0, 100.0));
+      ->check(number_in(1.0, 100.0));
   command
       ->add_option("--slower", request->slower,
                    "Times that changed by less than this factor did not (median of a path's cases)")
       ->capture_default_str()
-      ->check(CLI::Range(1.0, 1e6));
+      ->check(number_in(1.0, 1e6));
   command->footer(
       "A run's records go into the history with 'add'; the file is made by the first. A question goes to "
       "the\n"

@@ -7,6 +7,7 @@
 #include "harness/cli/commands.hpp"
 #include "harness/cli/exit_code.hpp"
 #include "harness/cli/interrupt.hpp"
+#include "harness/cli/number_range.hpp"
 #include "harness/cli/output.hpp"
 #include "harness/cli/probe_output.hpp"
 #include "harness/cli/probe_profile.hpp"
@@ -208,7 +209,7 @@ void add_probe_command(CLI::App& app, Context& context) {
   command->add_option("--seed", request->reveal.seed, "Of the questions and of the data that is replayed")
       ->capture_default_str();
   command->add_option("--timeout", request->timeout_seconds, "Seconds that one run may take on a device")
-      ->check(CLI::Range(0.001, 86400.0))
+      ->check(number_in(0.001, 86400.0))
       ->capture_default_str();
   command->add_option("-o,--out", request->out,
                       "Directory for profile.json and .md, probe.jsonl and a drawing (SVG) of every tree");
