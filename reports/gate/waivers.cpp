@@ -1,6 +1,7 @@
 #include "reports/gate/waivers.hpp"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -8,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/base/text.hpp"
+#include "reports/gate/gate.hpp"
 #include "reports/text_file.hpp"
 
 namespace parity {
@@ -45,6 +47,14 @@ bool is_date(std::string_view text) {
     if (form[i] == '-' ? text[i] != '-' : text[i] < '0' || text[i] > '9') return false;
   const auto two = [&](std::size_t at) { return (text[at] - '0') * 10 + text[at + 1] - '0'; };
   return two(5) >= 1 && two(5) <= 12 && two(8) >= 1 && two(8) <= 31;
+}
+
+/// The kinds of findings that a waiver may name.
+std::vector<std::string_view> kinds() {
+  std::vector<std::string_view> names;
+  for (int kind = 0; kind < static_cast<int>(GateFinding::Kind::fresh); ++kind)
+    names.push_back(name_of(static_cast<GateFinding::Kind>(kind)));
+  return names;
 }
 
 }  // namespace
@@ -96,6 +106,10 @@ Result<std::vector<Waiver>> parse_waivers(std::string_view text, const std::stri
     }
     if (w.reason.empty()) return wrong("it needs a 'reason'");
     if (!is_date(w.expires)) return wrong("it needs 'expires', a date like 2027-03-01");
+    const auto fits = [&](std::string_view kind) { return fits_if_any(w.kind, kind); };
+    if (std::ranges::none_of(kinds(), fits))
+      return wrong(
+          fmt::format("there is no kind of finding '{}'; there are: {}", w.kind, fmt::join(kinds(), ", ")));
     for (const std::string& limit : {w.driver_from, w.driver_below})
       if (!limit.empty() && version_in(limit).empty())
         return wrong(fmt::format("'{}' is no version of a driver; write it like 570.86", limit));

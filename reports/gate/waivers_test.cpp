@@ -50,6 +50,10 @@ TEST(Waivers, MistakesAreNamed) {
   EXPECT_NE(message(R"({"reason": 3})").find("should be a text"), std::string::npos);
   EXPECT_NE(message(R"({"reason": "a", "expires": "2027-01-01", "driver_from": "new"})").find("no version"),
             std::string::npos);
+  EXPECT_NE(message(R"({"reason": "a", "expires": "2027-01-01", "kind": "lost_case"})")
+                .find("no kind of finding 'lost_case'; there are: contract, lost path, lost case"),
+            std::string::npos);
+  EXPECT_EQ(message(R"({"reason": "a", "expires": "2027-01-01", "kind": "lost *"})"), "no error");
   EXPECT_NE(message("3").find("object"), std::string::npos);
   EXPECT_FALSE(parse_waivers("[]", "w.json"));
   EXPECT_FALSE(parse_waivers("{\"waivers\"", "w.json"));
