@@ -6,6 +6,7 @@
 
 #include "harness/cli/commands.hpp"
 #include "harness/cli/exit_code.hpp"
+#include "harness/cli/number_range.hpp"
 #include "harness/cli/output.hpp"
 #include "harness/cli/record_files.hpp"
 #include "harness/cli/version.hpp"
@@ -39,9 +40,10 @@ int run(const GateRequest& request) {
   if (!files) return report(files.error());
   const auto records = records_of_device(std::move(files->records), request.device);
   if (!records) return report(records.error());
-  if (records->empty() && files->missing.empty()) {
+  if (records->empty()) {
+    for (const std::string& what : files->missing) complain(what);
     complain("there are no records, so nothing was gated");
-    return nothing_judged;
+    return files->missing.empty() ? nothing_judged : harness_failed;
   }
   auto baseline = read_baseline(request.baseline);
   if (!baseline) return report(baseline.error());
@@ -66,11 +68,17 @@ int run(const GateRequest& request) {
     print(gate_annotations(*gated));
     if (auto written = add_step_summary(gate_markdown(*gated)); !written) return report(written.error());
   }
-  print(gate_text(*gated));
+  // What a program reads on standard output is left alone.
+  const bool piped = request.junit == "-" || request.markdown == "-";
+  if (piped)
+    fmt::print(stderr, "{}", gate_text(*gated));
+  else
+    print(gate_text(*gated));
   // Whatever the records say, they are not all there.
   for (const std::string& what : files->missing) complain(what);
   if (!files->missing.empty()) return harness_failed;
-  return gated->passes() ? passed : contract_failed;
+  if (gated->passes()) return passed;
+  return gated->failures() == 0 && gated->compared > 0 ? nothing_judged : contract_failed;
 }
 
 }  // namespace
@@ -94,21 +102,21 @@ void add_gate_command(CLI::App& app, Context& context) {
       ->add_option("--chance", request->options.chance,
                    "Probability of a drift found anywhere though nothing changed")
       ->capture_default_str()
-      ->check(CLI::Range(1e-30, 0.1));
+      ->check(number_in(1e-30, 0.1));
   command
       ->add_option("--smallest", request->options.smallest,
                    "A typical error that changed by less than this factor is no drift")
       ->capture_default_str()
-      ->check(CLI::Range(1.0, 100.0));
+      ->check(number_in(1.0, 100.0));
   command
       ->add_option("--slower", request->options.slower,
                    "Mention paths slower than the baseline by this factor, in the median of their cases")
       ->capture_default_str()
-      ->check(CLI::Range(1.0, 1e6));
+      ->check(number_in(1.0, 1e6));
   command
       ->add_option("--fail-slower", request->fail_slower,
                    "Fail on paths slower than the baseline by this factor")
-      ->check(CLI::Range(1.0, 1e6));
+      ->check(number_in(1.0, 1e6));
   command->footer(
       "Fails on a broken contract, a case or path that is gone or no longer judged, other bits of the same "
       "inputs\n"
@@ -126,7 +134,8 @@ void add_gate_command(CLI::App& app, Context& context) {
       "  parity gate results/records.jsonl --baseline reports/baselines/my-gpu.jsonl\n"
       "\n"
       "Exit codes: 0 passed; 1 failed; 2 a file cannot be read, or is of another device; 4 there is no "
-      "record;\n"
+      "record,\n"
+      "or none that was judged; "
       "5 the run that left the records did not get to its end.");
   command->callback([&context, request] { context.exit_code = run(*request); });
 }

@@ -139,6 +139,42 @@ TEST(DeviceBaselines, HoldTheRecordsOfTheirDevicesAndNameOnePlantedDrift) {
   EXPECT_GE(compared, 5);
 }
 
+TEST_F(GateCommand, StandardOutputIsForTheProgramThatReadsIt) {
+  const ProgramRun junit = command("gate", "a", {"--junit", "-"});
+  EXPECT_EQ(junit.code, 0);
+  EXPECT_TRUE(junit.out.ends_with("</testsuites>\n")) << junit.out;
+  expect_holds(junit.err, "gate: passed");
+}
+
+TEST_F(GateCommand, ALimitIsANumber) {
+  for (const char* option : {"--chance", "--smallest", "--slower", "--fail-slower"}) {
+    const ProgramRun gate = command("gate", "a", {option, "nan"});
+    EXPECT_EQ(gate.code, 2) << option;
+    expect_holds(gate.err, option);
+  }
+}
+
+TEST_F(GateCommand, WhereNothingIsJudgedNothingPasses) {
+  for (const char* file : {"a/records.jsonl", "b.jsonl"}) {
+    std::string text = contents(scratch.file(file));
+    for (std::size_t at; (at = text.find("\"path\":\"sequential_f32\",\"verdict\":\"pass\"")) != text.npos;)
+      text.replace(at, 40, "\"path\":\"sequential_f32\",\"verdict\":\"unsupported\"");
+    std::ofstream(scratch.file(file)) << text;
+  }
+  const ProgramRun gate = command("gate", "a", {});
+  EXPECT_EQ(gate.code, 4) << gate.out << gate.err;
+  expect_holds(gate.out, "NOTHING JUDGED");
+}
+
+TEST_F(GateCommand, ARunThatWasKilledBeforeItsFirstRecordIsSaidToBe) {
+  std::string text = contents(scratch.file("a/records.jsonl"));
+  text.erase(text.find('\n') + 1);
+  std::ofstream(scratch.file("a/records.jsonl")) << text;
+  const ProgramRun gate = command("gate", "a", {});
+  EXPECT_EQ(gate.code, 5) << gate.err;
+  expect_holds(gate.err, "0 of 2 recorded; the run was interrupted");
+}
+
 TEST_F(GateCommand, WhatIsNotThereIsSaid) {
   EXPECT_EQ(parity({"gate", scratch.file("a/records.jsonl"), "--baseline", scratch.file("none")}).code, 2);
   EXPECT_EQ(parity({"gate", scratch.file("none"), "--baseline", scratch.file("b.jsonl")}).code, 2);

@@ -104,8 +104,21 @@ BaselineCase baseline_case(const Record& record) {
   return c;
 }
 
+Result<void> check_one_device(std::span<const Record> records) {
+  std::map<std::pair<std::string, std::string>, std::string> devices;  // by case and path
+  for (const Record& record : records) {
+    const auto [place, fresh] = devices.try_emplace({record.case_text, record.path}, record.device.id);
+    if (!fresh && place->second != record.device.id)
+      return bad_input(
+          fmt::format("the records are of two devices called '{}', {} and {}: choose with --device",
+                      record.device.name, place->second, record.device.id));
+  }
+  return {};
+}
+
 Result<Baseline> make_baseline(std::span<const Record> records) {
   if (records.empty()) return bad_input("there are no records to make a baseline of");
+  if (const auto one = check_one_device(records); !one) return tl::unexpected(one.error());
   Baseline baseline;
   const DeviceInfo& device = records.front().device;
   baseline.backend = device.backend;
@@ -119,13 +132,20 @@ Result<Baseline> make_baseline(std::span<const Record> records) {
           "the records are of several devices ('{}' of {} and '{}' of {}); a baseline is of one: choose "
           "with --device",
           device.name, device.backend, record.device.name, record.device.backend));
+    const auto mixed = [](const char* what, const std::string& one, const std::string& other) {
+      return bad_input(
+          fmt::format("the records are of several {} ('{}' and '{}'); bless those of one", what, one, other));
+    };
+    if (record.device.driver != device.driver) return mixed("drivers", device.driver, record.device.driver);
+    if (const std::string& commit = records.front().provenance.commit; record.provenance.commit != commit)
+      return mixed("commits", commit, record.provenance.commit);
     BaselineCase& c = cases[i];
     const auto place = std::ranges::lower_bound(baseline.cases, key_of(c), {}, key_of);
     if (place == baseline.cases.end() || key_of(*place) != key_of(c)) {
       baseline.cases.insert(place, std::move(c));
       continue;
     }
-    *place = std::move(c);
+    if (worse(place->verdict, c.verdict) == c.verdict) *place = std::move(c);
   }
   return baseline;
 }

@@ -65,8 +65,11 @@ BaselineCase baseline_case(const Record& record);
 /// Of records that are taken together, in their order. A path that gave other bits in any case, from run to
 /// run or from record to record of one driver and commit, is reproducible in none.
 std::vector<BaselineCase> baseline_cases(std::span<const Record> records);
-/// A baseline of records of one device. Of several records of one case and path the last counts. Error: no
-/// record, or records of several devices.
+/// Error: records of one case and path that are of two devices, which may have one name. Shards of a run may
+/// come from several.
+Result<void> check_one_device(std::span<const Record> records);
+/// A baseline of records of one device. Of several records of one case and path the last of the gravest
+/// verdict counts. Error: no record, or records of several devices, drivers or commits.
 Result<Baseline> make_baseline(std::span<const Record> records);
 
 std::string to_text(const Baseline& baseline);

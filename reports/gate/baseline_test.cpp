@@ -47,6 +47,29 @@ TEST(Baseline, OfSeveralDevicesThereIsNone) {
   EXPECT_FALSE(make_baseline({}));
 }
 
+TEST(Baseline, OfSeveralRecordsOfACaseAFailureCounts) {
+  for (const bool last : {false, true}) {
+    auto records = two_records();
+    records.push_back(records[0]);
+    records[last ? 2 : 0].verdict = Verdict::fail;
+    EXPECT_EQ(make_baseline(records)->cases[1].verdict, Verdict::fail) << last;
+  }
+}
+
+TEST(Baseline, IsOfOneDriverAndCommit) {
+  const auto message = [](const std::vector<Record>& records) {
+    const auto baseline = make_baseline(records);
+    return baseline ? std::string("no error") : baseline.error().message;
+  };
+  auto records = two_records();
+  records[1].device.driver = "Driver 580";
+  EXPECT_NE(message(records).find("several drivers ('Driver 570.86.15' and 'Driver 580')"),
+            std::string::npos);
+  records = two_records();
+  records[1].provenance.commit = "def";
+  EXPECT_NE(message(records).find("several commits ('abc' and 'def')"), std::string::npos);
+}
+
 TEST(Baseline, WhatCannotBeReadIsNamedWithItsLine) {
   const std::string good = to_text(*make_baseline(two_records()));
   const auto message = [](const std::string& text) {

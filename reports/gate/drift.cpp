@@ -59,6 +59,13 @@ double ratio(double a, double b) {
 
 std::vector<MovedStatistic> find_drift(const BaselineOutput& before, const BaselineOutput& now,
                                        const DriftLimits& limits) {
+  // Whatever is compared with a NaN or an infinity seems not to have moved.
+  if (std::isfinite(before.rms + before.mean_signed) != std::isfinite(now.rms + now.mean_signed))
+    return {
+        {"errors",
+         fmt::format("the typical error is {:.3g}, the mean error {:.3g}, and they were {:.3g} and {:.3g}",
+                     now.rms, now.mean_signed, before.rms, before.mean_signed),
+         0}};
   if (before.rms == 0 && now.rms == 0) return {};
   constexpr std::int64_t few = 16;
   if (limits.bits_vary && before.elements <= few && (before.rms == 0 || now.rms == 0)) return {};

@@ -54,8 +54,7 @@ class Gate {
     for (const auto& [path, cases] : lost)
       add({Kind::lost_path, "", path, "", fmt::format("all {} cases of this path are gone", cases), ""});
     for (const auto& [place, fresh] : now) {
-      judge(fresh);
-      if (fresh.front()->verdict != Verdict::unsupported)
+      if (judge(fresh))
         add({Kind::fresh, place.first, place.second, "", "not in the baseline; 'parity bless' takes it in",
              fresh.front()->repro, false});
     }
@@ -64,7 +63,7 @@ class Gate {
  private:
   void add(GateFinding finding) { report_.findings.push_back(std::move(finding)); }
 
-  /// What the verdicts say, whatever the baseline has. Whether the last record is worth comparing.
+  /// What the verdicts say, whatever the baseline has. Whether all passed.
   bool judge(const std::vector<const Record*>& records) {
     std::set<std::string_view> verdicts;
     std::size_t runs = 0;
@@ -87,65 +86,90 @@ class Gate {
   void compare(const BaselineCase& before, const std::vector<const Record*>& records) {
     ++report_.compared;
     const bool passes = judge(records);
-    const Record& record = *records.back();
-    if (before.verdict == Verdict::pass && not_judged(record.verdict))
+    const auto lapsed =
+        std::ranges::find_if(records, [](const Record* record) { return not_judged(record->verdict); });
+    if (lapsed == records.end()) {
+      ++report_.judged;
+    } else if (before.verdict == Verdict::pass) {
+      const Record& record = **lapsed;
       add({Kind::not_judged, record.case_text, record.path, "",
            fmt::format("passed in the baseline, now {}: {}", name_of(record.verdict), record.reason),
            record.repro});
-    if (!passes || before.verdict != Verdict::pass) return;
-    const BaselineCase now = baseline_case(record);
-    if (now.inputs != before.inputs) {
-      add({Kind::not_judged, record.case_text, record.path, "",
-           "the inputs are not those of the baseline: their generator or the case's meaning changed; nothing "
-           "can be "
-           "compared until the baseline is blessed",
-           record.repro});
-      return;
     }
-    compare_results(before, now, record);
-    note_time(before, now);
+    if (!passes || before.verdict != Verdict::pass) return;
+    Differences differences;
+    for (const Record* record : records) {
+      const BaselineCase now = baseline_case(*record);
+      if (now.inputs != before.inputs) {
+        add({Kind::not_judged, record->case_text, record->path, "",
+             "the inputs are not those of the baseline: their generator or the case's meaning changed; "
+             "nothing "
+             "can be compared until the baseline is blessed",
+             record->repro});
+        return;
+      }
+      note_differences(before, now, differences);
+    }
+    say(before, differences, *records.back());
+    note_time(before, baseline_case(*records.back()));
   }
 
-  void compare_results(const BaselineCase& before, const BaselineCase& now, const Record& record) {
+  /// What the records of one case have against its baseline: results by their place there, so that several
+  /// records say a thing once.
+  struct Differences {
+    std::set<std::size_t> lost, compared, changed,
+        asked;  ///< changed: in their bits; asked: that is a finding
+    std::map<std::pair<std::size_t, std::string>, std::string> drifts;  ///< by place and statistic
+  };
+
+  void note_differences(const BaselineCase& before, const BaselineCase& now, Differences& differences) const {
     // A case of several steps judges the same call more than once: the second of these belongs to the second.
     std::multimap<ResultKey, const BaselineOutput*> results;
     for (const BaselineOutput& output : now.outputs) results.emplace(result_key(output), &output);
-    std::vector<std::string> other_bits, other_results;
-    std::vector<GateFinding> drifts;
-    for (const BaselineOutput& old : before.outputs) {
+    for (std::size_t i = 0; i < before.outputs.size(); ++i) {
+      const BaselineOutput& old = before.outputs[i];
       const ResultKey key = result_key(old);
       const auto place = results.lower_bound(key);  // the first of equals
       if (place == results.end() || place->first != key) {
-        other_results.push_back(old.tensor);
+        differences.lost.insert(i);
         continue;
       }
       const BaselineOutput* found = place->second;
       results.erase(place);
-      if (old.bits != 0 && found->bits != 0) {
-        ++report_.results;
-        if (old.bits == found->bits) {
-          ++report_.same_bits;
-          continue;
-        }
-        if (before.reproducible && now.reproducible) other_bits.push_back(old.tensor);
+      if (old.bits != 0) {
+        differences.compared.insert(i);
+        if (old.bits == found->bits) continue;
+        differences.changed.insert(i);
+        if (before.reproducible && now.reproducible) differences.asked.insert(i);
       }
       DriftLimits limits = limits_;
       limits.bits_vary = !(before.reproducible && now.reproducible);
       for (const MovedStatistic& drift : find_drift(old, *found, limits))
-        drifts.push_back({Kind::drift, record.case_text, record.path, old.tensor, drift.text, record.repro});
+        differences.drifts.emplace(std::pair(i, drift.statistic), drift.text);
     }
-    if (!other_results.empty())
-      add({Kind::not_judged, record.case_text, record.path, other_results.front(),
-           fmt::format("{} results of the baseline are no longer judged: {}", other_results.size(),
-                       fmt::join(other_results, ", ")),
-           record.repro});
-    if (!other_bits.empty())
-      add({Kind::bits, record.case_text, record.path, other_bits.front(),
-           fmt::format("other bits of the same inputs in {} of {} results, {}", other_bits.size(),
-                       before.outputs.size(),
-                       drifts.empty() ? "their errors distributed as before" : "and their errors moved"),
-           record.repro});
-    for (GateFinding& drift : drifts) add(std::move(drift));
+  }
+
+  void say(const BaselineCase& before, const Differences& found, const Record& record) {
+    const auto name = [&](std::size_t place) { return before.outputs[place].tensor; };
+    const auto about = [&](Kind kind, std::size_t place, std::string text) {
+      add({kind, record.case_text, record.path, name(place), std::move(text), record.repro});
+    };
+    report_.results += static_cast<std::int64_t>(found.compared.size());
+    report_.same_bits += static_cast<std::int64_t>(found.compared.size() - found.changed.size());
+    if (!found.lost.empty()) {
+      std::vector<std::string> names;
+      for (const std::size_t place : found.lost) names.push_back(name(place));
+      about(Kind::not_judged, *found.lost.begin(),
+            fmt::format("{} results of the baseline are no longer judged: {}", names.size(),
+                        fmt::join(names, ", ")));
+    }
+    if (!found.asked.empty())
+      about(Kind::bits, *found.asked.begin(),
+            fmt::format(
+                "other bits of the same inputs in {} of {} results, {}", found.asked.size(),
+                before.outputs.size(),
+                found.drifts.empty() ? "their errors distributed as before" : "and their errors moved"));
+    for (const auto& [place, text] : found.drifts) about(Kind::drift, place.first, text);
   }
 
   void note_time(const BaselineCase& before, const BaselineCase& now) {
@@ -232,7 +256,7 @@ std::int64_t GateReport::failures() const {
 }
 
 bool GateReport::passes() const {
-  return failures() == 0 && compared > 0;
+  return failures() == 0 && judged > 0;
 }
 
 Result<GateReport> run_gate(std::span<const Record> records, const Baseline& baseline,
@@ -252,6 +276,7 @@ Result<GateReport> run_gate(std::span<const Record> records, const Baseline& bas
                       "with --device, or another baseline",
                       record.device.name, record.device.backend, baseline.device, baseline.backend));
   }
+  if (const auto one = check_one_device(records); !one) return tl::unexpected(one.error());
   Gate(baseline, options, report).run(records);
   waive(waivers, options, report);
   std::ranges::stable_sort(report.findings, {}, &GateFinding::kind);

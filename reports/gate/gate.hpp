@@ -49,8 +49,9 @@ struct GateReport {
   std::string driver_before, commit;
   std::vector<GateFinding> findings;        ///< by kind, then as the records have them
   std::int64_t compared = 0;                ///< cases in the baseline and in the records
+  std::int64_t judged = 0;                  ///< of these, those that are neither unsupported nor untrusted
   std::int64_t same_bits = 0, results = 0;  ///< results compared by their bits
-  bool passes() const;
+  bool passes() const;                      ///< nothing fails, and something was judged
   std::int64_t failures() const;
 };
 

@@ -1,5 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
+
 #include "reports/gate/gate.hpp"
 #include "reports/gate/gate_testing.hpp"
 #include "reports/gate/gate_text.hpp"
@@ -145,6 +148,54 @@ TEST(Gate, FlakyResultsAreNeverHidden) {
   }
 }
 
+/// The last of several records is not the only one that counts.
+TEST(Gate, EveryRecordOfACaseIsCompared) {
+  for (const std::size_t changed : {3, 4}) {
+    auto records = four_records();
+    records.push_back(records[3]);
+    records[changed].outputs.front() = result_with(99, 4096, 3);
+    const GateReport report = gate(records);
+    EXPECT_EQ(failing(report), std::vector{Kind::bits}) << changed;
+    EXPECT_EQ(report.results, 4);
+    EXPECT_EQ(report.same_bits, 3);
+    records[changed].outputs.front() = result_with(4, 4096, 3);
+    records[changed].verdict = Verdict::unsupported;
+    EXPECT_EQ(failing(gate(records)), std::vector{Kind::not_judged}) << changed;
+  }
+  auto twice = four_records();
+  twice.insert(twice.end(), {twice[0], twice[1], twice[2], twice[3]});
+  EXPECT_TRUE(gate(twice).passes());
+}
+
+TEST(Gate, TwoDevicesOfOneNameAreToldApart) {
+  auto records = four_records();
+  records[3].device.id = "vulkan:1";  // a shard of the run was there
+  EXPECT_TRUE(gate(records).passes());
+  records.push_back(records[3]);
+  records.back().device.id = "vulkan:0";
+  const auto mixed = run_gate(records, *make_baseline(four_records()), {}, {});
+  ASSERT_FALSE(mixed);
+  EXPECT_NE(mixed.error().message.find("vulkan:1 and vulkan:0: choose with --device"), std::string::npos)
+      << mixed.error().message;
+  EXPECT_FALSE(make_baseline(records));
+}
+
+TEST(Gate, AResultWithoutBitsIsNotTakenForTheSame) {
+  auto records = four_records();
+  records[3].outputs.front().bits = 0;
+  EXPECT_EQ(failing(gate(records)), std::vector{Kind::bits});
+}
+
+TEST(Gate, ErrorsThatAreNoNumbersHaveMoved) {
+  for (const double error : {std::numeric_limits<double>::infinity(), std::nan("")}) {
+    auto records = four_records();
+    records[3].outputs.front() = result_with(99, 4096, 3);
+    records[3].order.run_to_run->bit_equal = false;
+    records[3].outputs.front().judgement.statistics.rms = error;
+    EXPECT_EQ(failing(gate(records)), std::vector{Kind::drift}) << error;
+  }
+}
+
 TEST(Gate, AFailureThatPassedWhenRunAgainIsFlaky) {
   auto records = four_records();
   records[0].verdict = Verdict::fail;
@@ -181,7 +232,24 @@ TEST(Gate, NewCasesAreSaidAndDoNotFail) {
   EXPECT_EQ(report.findings[0].kind, Kind::fresh);
   EXPECT_NE(report.findings[0].text.find("parity bless"), std::string::npos);
   records.back().verdict = Verdict::fail;
-  EXPECT_EQ(failing(gate(records)), std::vector{Kind::contract});
+  report = gate(records);
+  EXPECT_EQ(failing(report), std::vector{Kind::contract});
+  EXPECT_EQ(report.findings.size(), 1u);  // it cannot be blessed
+}
+
+TEST(Gate, NothingJudgedIsNoPass) {
+  for (const Verdict verdict : {Verdict::unsupported, Verdict::untrusted}) {
+    auto records = four_records();
+    for (Record& record : records) record.verdict = verdict;
+    const auto report = run_gate(records, *make_baseline(records), {}, {});
+    ASSERT_TRUE(report);
+    EXPECT_FALSE(report->passes());
+    EXPECT_EQ(report->failures(), 0);
+    EXPECT_NE(gate_text(*report).find("gate: NOTHING JUDGED; 4 cases"), std::string::npos);
+    EXPECT_NE(gate_junit(*report).find("failures=\"1\""), std::string::npos);
+    records[0].verdict = Verdict::pass;
+    EXPECT_TRUE(run_gate(records, *make_baseline(records), {}, {})->passes());
+  }
 }
 
 TEST(Gate, WithoutACommonCaseNothingIsGreen) {

@@ -31,6 +31,11 @@ std::string decision(const GateReport& report) {
   if (report.passes()) return fmt::format("gate: passed; {}", what);
   if (report.compared == 0 && report.failures() == 0)
     return "gate: FAILED; no case of the baseline is in the records";
+  if (report.failures() == 0)
+    return fmt::format(
+        "gate: NOTHING JUDGED; {} cases are in the baseline and in the records, and all of them "
+        "are unsupported or untrusted",
+        report.compared);
   return fmt::format("gate: FAILED; {} {}; {}", report.failures(),
                      report.failures() == 1 ? "finding" : "findings", what);
 }
@@ -159,7 +164,7 @@ std::string gate_junit(const GateReport& report) {
     cases += "</testcase>\n";
   }
   std::string compared = "    <testcase classname=\"gate\" name=\"compared with the baseline\">";
-  if (report.compared == 0) {
+  if (report.judged == 0) {
     ++failures;
     compared += fmt::format("<failure message=\"{}\"/>", xml_text(decision(report)));
   }
