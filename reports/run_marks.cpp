@@ -1,6 +1,7 @@
 #include "reports/run_marks.hpp"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -53,13 +54,16 @@ std::string to_json_line(const RunMark& mark) {
   if (mark.shards != 0) {
     fields["shard"] = mark.shard;
     fields["shards"] = mark.shards;
+    if (!mark.division.empty()) fields["division"] = mark.division;
   }
   return line_of("plan", fields);
 }
 
 std::string identity_of(const RunMark& mark) {
-  if (mark.plan.empty() || mark.shards == 0) return mark.plan;
-  return fmt::format("{} {}/{}", mark.plan, mark.shard, mark.shards);
+  if (mark.plan.empty()) return {};
+  std::string text = fmt::format("{} {}", mark.plan, fmt::join(mark.devices, "; "));
+  if (mark.shards != 0) text += fmt::format(" {}/{} {}", mark.shard, mark.shards, mark.division);
+  return text;
 }
 
 std::string to_json_line(const EndMark& mark) {
@@ -103,6 +107,7 @@ Result<RunMark> parse_run_mark(std::string_view line) {
       return bad_input("the field 'shard' should be from 1 to 'shards'");
     mark.shard = *shard;
     mark.shards = *shards;
+    mark.division = text_in(*fields, "division");
   }
   return mark;
 }

@@ -23,9 +23,11 @@ struct RunMark {
   /// Number, from 1, and total where the plan is shared out among several runs; 0: it is not. `cases` counts
   /// this one's.
   std::int64_t shard = 0, shards = 0;
+  std::string division = {};  ///< the same for shards that share the plan out alike; empty in older logs
 };
 
-/// The same for marks of runs that record the same cases: plan and shard; empty where the plan is not known.
+/// The same for marks of runs that record the same cases: plan, devices and shard; empty where the plan is
+/// not known.
 std::string identity_of(const RunMark& mark);
 
 /// How a run ended: the last line of its records. A killed run leaves none.

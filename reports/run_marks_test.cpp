@@ -63,6 +63,29 @@ TEST(RunMarks, ReadBackWhatWasWritten) {
   EXPECT_FALSE(parse_end_mark(to_json_line(EndMark{false, 7}))->complete);
 }
 
+TEST(RunMarks, ARunOnAnotherDeviceFillsNoGap) {
+  RunMark mark;
+  mark.cases = 2;
+  mark.plan = "1f2e";  // of the devices' names
+  mark.devices = {"cuda:0 H200"};
+  const std::string first = to_json_line(mark) + "\n" + records(1);
+  EXPECT_EQ(missing(first + to_json_line(mark) + "\n" + records(2) + end(true, 2)), Sentences{});
+  mark.devices = {"cuda:1 H200"};
+  EXPECT_EQ(missing(first + to_json_line(mark) + "\n" + records(2) + end(true, 2)).size(), 1u);
+}
+
+TEST(RunMarks, ShardsSayHowThePlanIsSharedOut) {
+  RunMark mark;
+  mark.plan = "1f2e";
+  mark.shard = 1;
+  mark.shards = 2;
+  mark.division = "aa";
+  EXPECT_EQ(parse_run_mark(to_json_line(mark))->division, "aa");
+  RunMark other = mark;
+  other.division = "bb";
+  EXPECT_NE(identity_of(mark), identity_of(other));
+}
+
 TEST(RunMarks, WrongMarksNameTheField) {
   for (const char* line : {R"({"plan":3})", R"({"plan":{}})", R"({"plan":{"cases":-1}})",
                            R"({"plan":{"cases")", R"({"plan":{"cases":18446744073709551615}})"}) {

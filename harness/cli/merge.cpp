@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -22,8 +23,9 @@ Result<void> check_one(const char* what, const Values& values) {
                   fmt::join(parts, ", ")));
 }
 
-/// The shards of one plan.
+/// The shards of one plan that share it out alike.
 struct Shards {
+  std::string plan;
   std::size_t of = 0;
   std::map<std::size_t, std::string> logs;  ///< by number
 };
@@ -33,7 +35,9 @@ std::map<std::string, Shards> shards_by_plan(const std::vector<NamedLog>& logs) 
   for (const NamedLog& log : logs)
     for (const LoggedRun& run : log.logged.runs) {
       if (run.mark.shards == 0) continue;
-      Shards& shards = plans[fmt::format("{}/{}", run.mark.plan, run.mark.shards)];
+      const std::string plan = fmt::format("{}/{}", run.mark.plan, run.mark.shards);
+      Shards& shards = plans[plan + " " + run.mark.division];
+      shards.plan = plan;
       shards.of = static_cast<std::size_t>(run.mark.shards);
       shards.logs.emplace(static_cast<std::size_t>(run.mark.shard), log.name);
     }
@@ -44,17 +48,18 @@ std::map<std::string, Shards> shards_by_plan(const std::vector<NamedLog>& logs) 
 
 Result<void> check_merge(const std::vector<NamedLog>& logs) {
   Values commits, suites;
-  std::map<std::string, std::string> seen;
+  std::map<std::string, const NamedLog*> seen;
   for (const NamedLog& log : logs) {
     for (const Record& record : log.logged.records) commits.emplace(record.provenance.commit, log.name);
     for (const LoggedRun& run : log.logged.runs) {
       suites.emplace(run.mark.suite, log.name);
       if (run.mark.shards == 0) continue;
-      const auto [place, fresh] =
-          seen.emplace(fmt::format("{} {}/{}", run.mark.plan, run.mark.shard, run.mark.shards), log.name);
-      if (!fresh && place->second != log.name)
+      const auto [place, fresh] = seen.emplace(
+          fmt::format("{} {}/{} {}", run.mark.plan, run.mark.shard, run.mark.shards, run.mark.division),
+          &log);
+      if (!fresh && place->second != &log)
         return bad_input(fmt::format("shard {}/{} is there twice, in {} and in {}; --force-merge takes both",
-                                     run.mark.shard, run.mark.shards, place->second, log.name));
+                                     run.mark.shard, run.mark.shards, place->second->name, log.name));
     }
   }
   if (auto ok = check_one("commits", commits); !ok) return ok;
@@ -66,15 +71,23 @@ Result<void> check_merge(const std::vector<NamedLog>& logs) {
 
 std::vector<std::string> missing_shards(const std::vector<NamedLog>& logs) {
   std::vector<std::string> sentences;
-  for (const auto& [plan, shards] : shards_by_plan(logs)) {
+  const std::map<std::string, Shards> plans = shards_by_plan(logs);
+  for (const auto& [key, shards] : plans) {
     std::vector<std::size_t> missing;
     for (std::size_t number = 1; number <= shards.of; ++number)
       if (!shards.logs.contains(number)) missing.push_back(number);
-    if (!missing.empty())
-      sentences.push_back(fmt::format("{} {} of {} {} not there (beside {})",
-                                      missing.size() == 1 ? "shard" : "shards", fmt::join(missing, ", "),
-                                      shards.of, missing.size() == 1 ? "is" : "are",
-                                      shards.logs.begin()->second));
+    if (missing.empty()) continue;
+    sentences.push_back(fmt::format("{} {} of {} {} not there (beside {})",
+                                    missing.size() == 1 ? "shard" : "shards", fmt::join(missing, ", "),
+                                    shards.of, missing.size() == 1 ? "is" : "are",
+                                    shards.logs.begin()->second));
+    const std::string& place = key;
+    const Shards& these = shards;
+    const auto other = std::ranges::find_if(
+        plans, [&](const auto& p) { return p.second.plan == these.plan && p.first != place; });
+    if (other != plans.end())
+      sentences.back() += fmt::format("; {} shares the plan out otherwise: all shards need the same --times",
+                                      other->second.logs.begin()->second);
   }
   return sentences;
 }
@@ -84,7 +97,7 @@ std::string shared_run(const NamedLog& log) {
   for (const LoggedRun& run : log.logged.runs) {
     const RunMark& mark = run.mark;
     if (mark.shards == 0) return {};
-    std::string text = fmt::format("{}/{} {}", mark.plan, mark.shards, mark.commit);
+    std::string text = fmt::format("{}/{} {} {}", mark.plan, mark.shards, mark.division, mark.commit);
     if (!shared.empty() && shared != text) return {};
     shared = std::move(text);
   }

@@ -17,8 +17,9 @@ std::string identity_of(const PlanOutline& plan, const std::string& device) {
   for (const PlanItem& item : plan.items) {
     const PlanGroup& group = plan.groups[item.group];
     if (!device.empty() && group.device.id != device) continue;
+    // Not the device's id: shards may run on equal devices of other numbers.
     for (const std::string& text :
-         {group.device.id, group.device.name, group.device.driver, item.path, item.text})
+         {group.device.backend, group.device.name, group.device.driver, item.path, item.text})
       hash.add_field(text);
     for (const auto& [port, source] : group.provenance.inputs) hash.add_field(port + "=" + source);
     if (group.provenance.profile != no_profile_text) hash.add_field(group.provenance.profile);

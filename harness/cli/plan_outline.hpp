@@ -32,8 +32,8 @@ struct PlanOutline {
   const DeviceInfo& device_of(const PlanItem& item) const { return groups[item.group].device; }
 };
 
-/// The same for two plans that set out to record the same: equal cases, inputs, paths and devices. `device`:
-/// of the items of this one alone.
+/// The same for two plans that set out to record the same: equal cases, inputs, paths and devices, whatever
+/// their numbers. `device`: of the items of this one alone.
 std::string identity_of(const PlanOutline& plan, const std::string& device = {});
 
 /// The record of an item before anything is known.

@@ -41,6 +41,7 @@ std::vector<std::string> differences(const RunMark& was, const RunMark& is) {
   compare("the devices", fmt::format("{}", fmt::join(was.devices, "; ")),
           fmt::format("{}", fmt::join(is.devices, "; ")));
   compare("--shard", shard_of(was), shard_of(is));
+  compare("who runs what (--times)", was.division, is.division);
   if (was.cases != is.cases) found.push_back(fmt::format("the cases: {} then, {} now", was.cases, is.cases));
   return found;
 }

@@ -10,6 +10,7 @@
 #include "harness/cli/commands.hpp"
 #include "harness/cli/exit_code.hpp"
 #include "harness/cli/interrupt.hpp"
+#include "harness/cli/number_range.hpp"
 #include "harness/cli/output.hpp"
 #include "harness/cli/progress.hpp"
 #include "harness/cli/resume.hpp"
@@ -48,6 +49,7 @@ void show(const Record& record, bool json, int& failures, Progress& progress) {
 /// What of the plan this run is to do.
 struct Assigned {
   std::optional<Shard> shard;
+  std::string division;  ///< RunMark::division
   std::vector<ItemState> states;
   std::size_t items = 0;
 };
@@ -60,6 +62,7 @@ RunMark mark_of(const RunRequest& request, const PlanOutline& plan, const Assign
   if (assigned.shard) {
     mark.shard = static_cast<std::int64_t>(assigned.shard->number);
     mark.shards = static_cast<std::int64_t>(assigned.shard->of);
+    mark.division = assigned.division;
   }
   if (request.cases.empty() && request.inputs.empty()) mark.suite = request.suite;
   mark.filter = fmt::format("{}", fmt::join(request.filter, " "));
@@ -108,10 +111,12 @@ int explain_empty(const RunRequest& request) {
 
 Result<Assigned> assign_items(const RunRequest& request, const PlanOutline& plan,
                               const std::optional<Shard>& shard) {
-  Assigned assigned{shard, std::vector<ItemState>(plan.items.size(), ItemState::to_run), plan.items.size()};
+  Assigned assigned{
+      shard, {}, std::vector<ItemState>(plan.items.size(), ItemState::to_run), plan.items.size()};
   if (!shard) return assigned;
   const auto of = shards_of(plan, shard->of, request.times);
   if (!of) return tl::unexpected(of.error());
+  assigned.division = division_of(*of);
   assigned.items = 0;
   for (std::size_t item = 0; item < of->size(); ++item) {
     // Those of others are taken to pass, as those that do not are few.
@@ -367,13 +372,13 @@ void add_run_command(CLI::App& app, Context& context) {
   command
       ->add_option("--timeout", request->timeout_seconds,
                    "Seconds that one run of a case may take on a device; then its verdict is timeout")
-      ->check(CLI::Range(0.001, 86400.0))
+      ->check(number_in(0.001, 86400.0))
       ->capture_default_str();
   command
       ->add_option("--case-timeout", request->case_timeout_seconds,
                    "Seconds that a case may take with all that belongs to it; then its worker process is "
                    "killed and its verdict is timeout (default: 600 and 10 times --timeout)")
-      ->check(CLI::Range(0.001, 8640000.0));
+      ->check(number_in(0.001, 8640000.0));
   command->add_flag("--in-process", request->in_process,
                     "Run the cases in this process instead of a worker process a device: for debuggers. A "
                     "driver that crashes or hangs then takes the run with it");

@@ -1,8 +1,11 @@
 #include "harness/cli/run_shard.hpp"
 
+#include <fmt/core.h>
+
 #include <map>
 #include <tuple>
 
+#include "harness/base/fnv1a.hpp"
 #include "reports/record_log.hpp"
 
 namespace parity::cli {
@@ -20,23 +23,30 @@ double time_of(const Record& record) {
 
 Result<std::vector<std::size_t>> shards_of(const PlanOutline& plan, std::size_t shards,
                                            const std::string& times) {
-  using Key = std::tuple<std::string, std::string, std::string>;
+  // By the name: an equal device of another number, as an engine may hand it to another shard, takes as long.
+  using Key = std::tuple<std::string, std::string, std::string, std::string>;
   std::map<Key, double> known;
   if (!times.empty()) {
     const auto logged = read_record_log(times);
     if (!logged) return tl::unexpected(logged.error());
     for (const Record& record : logged->records)
       if (const double seconds = time_of(record); seconds > 0)
-        known[{record.device.id, record.path, record.case_text}] = seconds;
+        known[{record.device.backend, record.device.name, record.path, record.case_text}] = seconds;
   }
   std::vector<CostHint> hints;
   for (const PlanItem& item : plan.items) {
     const DeviceInfo& device = plan.device_of(item);
-    const auto found = known.find({device.id, item.path, item.text});
+    const auto found = known.find({device.backend, device.name, item.path, item.text});
     hints.push_back({found == known.end() ? std::optional<double>() : found->second,
-                     device.id + " " + item.stage, item.flops});
+                     device.backend + " " + device.name + " " + item.stage, item.flops});
   }
   return share_out(estimate_costs(hints), shards);
+}
+
+std::string division_of(const std::vector<std::size_t>& shards) {
+  Fnv1a hash;
+  for (const std::size_t shard : shards) hash.add(std::uint64_t{shard});
+  return fmt::format("{:016x}", hash.value());
 }
 
 }  // namespace parity::cli

@@ -11,4 +11,7 @@ namespace parity::cli {
 Result<std::vector<std::size_t>> shards_of(const PlanOutline& plan, std::size_t shards,
                                            const std::string& times);
 
+/// A text that is the same for equal shards (RunMark::division).
+std::string division_of(const std::vector<std::size_t>& shards);
+
 }  // namespace parity::cli

@@ -82,6 +82,46 @@ TEST(ShardedRun, FourShardsMergedAreOneRun) {
   expect_holds(twice.err, "shard 1/4 is there twice");
 }
 
+/// Records whose first case took as long as all others together, on another device of the same name.
+void skew_times(const std::string& from, const std::string& to) {
+  std::vector<Record> records = records_in(from);
+  std::ofstream stream(to);
+  for (Record& record : records) {
+    record.device.id = "cpu:7";
+    record.case_seconds = &record == &records.front() ? 1000 : 1;
+    stream << to_json_line(record) << '\n';
+  }
+}
+
+/// What one shard leaves to the other must be what the other takes.
+TEST(ShardedRun, ShardsThatShareThePlanOutOtherwiseAreNoWhole) {
+  const ScratchDirectory scratch;
+  ASSERT_EQ(parity(with(twelve(), {"--out", scratch.file("whole")}), one_thread()).code, 0);
+  skew_times(scratch.file("whole"), scratch.file("times.jsonl"));
+  const auto shard = [&](const char* name, const char* number, const Words& times) {
+    const ProgramRun run =
+        parity(with(with(twelve(), {"--out", scratch.file(name), "--shard", number}), times), one_thread());
+    EXPECT_EQ(run.code, 0) << run.err;
+    return shard_of(scratch, name);
+  };
+  const Words times = {"--times", scratch.file("times.jsonl")};
+  const std::string first = shard("1", "1/2", times), second = shard("2", "2/2", times);
+  const std::string stray = shard("stray", "2/2", {});
+  EXPECT_EQ(records_in(scratch.file("1")).size(), 1u);  // the times are those of the device by its name
+  EXPECT_EQ(parity({"report", first, second}).code, 0);
+  const ProgramRun merged = parity({"report", first, stray});
+  EXPECT_EQ(merged.code, 2) << merged.out;
+  expect_holds(merged.err, "shard 2 of 2 is not there (beside " + first + "); " + stray);
+  expect_holds(merged.err, "all shards need the same --times");
+  EXPECT_EQ(parity({"report", first, stray, "--force-merge"}).code, 5);
+  const ProgramRun resumed = parity(with(twelve(), {"--resume", scratch.file("1"), "--shard", "1/2"}));
+  EXPECT_EQ(resumed.code, 2);
+  expect_holds(resumed.err, "(--times)");
+  const ProgramRun twice = parity({"report", first, first, second});
+  EXPECT_EQ(twice.code, 2) << twice.out;
+  expect_holds(twice.err, "shard 1/2 is there twice");
+}
+
 TEST(ShardedRun, RecordsOfOtherCommitsAndSuitesAreNotMergedUnasked) {
   const ScratchDirectory scratch;
   for (const char* name : {"a", "b"})
