@@ -17,6 +17,11 @@ bool not_judged(Verdict verdict) {
   return verdict == Verdict::unsupported || verdict == Verdict::untrusted;
 }
 
+/// Whether repeated runs of a record had other bits.
+bool vary(const Record* record) {
+  return record->order.run_to_run && !record->order.run_to_run->bit_equal;
+}
+
 /// One gate being run.
 class Gate {
  public:
@@ -98,6 +103,7 @@ class Gate {
     }
     if (!passes || before.verdict != Verdict::pass) return;
     Differences differences;
+    differences.vary = std::ranges::any_of(records, vary);
     for (const Record* record : records) {
       const BaselineCase now = baseline_case(*record);
       if (now.inputs != before.inputs) {
@@ -117,6 +123,7 @@ class Gate {
   /// What the records of one case have against its baseline: results by their place there, so that several
   /// records say a thing once.
   struct Differences {
+    bool vary = false;  ///< repeated runs had other bits
     std::set<std::size_t> lost, compared, changed,
         asked;  ///< changed: in their bits; asked: that is a finding
     std::map<std::pair<std::size_t, std::string>, std::string> drifts;  ///< by place and statistic
@@ -140,10 +147,10 @@ class Gate {
         differences.compared.insert(i);
         if (old.bits == found->bits) continue;
         differences.changed.insert(i);
-        if (before.reproducible && now.reproducible) differences.asked.insert(i);
+        if (before.reproducible && !differences.vary) differences.asked.insert(i);
       }
       DriftLimits limits = limits_;
-      limits.bits_vary = !(before.reproducible && now.reproducible);
+      limits.bits_vary = !before.reproducible || differences.vary;
       for (const MovedStatistic& drift : find_drift(old, *found, limits))
         differences.drifts.emplace(std::pair(i, drift.statistic), drift.text);
     }
@@ -163,6 +170,10 @@ class Gate {
             fmt::format("{} results of the baseline are no longer judged: {}", names.size(),
                         fmt::join(names, ", ")));
     }
+    if (found.vary && before.reproducible)
+      add({Kind::bits, record.case_text, record.path, "",
+           "repeated runs had other bits, and the same ones in the baseline: a race, or atomics",
+           record.repro});
     if (!found.asked.empty())
       about(Kind::bits, *found.asked.begin(),
             fmt::format(
