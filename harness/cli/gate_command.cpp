@@ -56,6 +56,7 @@ int run(const GateRequest& request) {
   GateOptions options = request.options;
   options.fail_slower = request.fail_slower;
   options.today = provenance().started.substr(0, 10);
+  options.missing = files->missing;
   const auto gated = run_gate(*records, *baseline, waivers, options);
   if (!gated) return report(gated.error());
   if (!request.junit.empty())

@@ -175,6 +175,20 @@ TEST_F(GateCommand, ARunThatWasKilledBeforeItsFirstRecordIsSaidToBe) {
   expect_holds(gate.err, "0 of 2 recorded; the run was interrupted");
 }
 
+/// What is published of a pipeline is of this run.
+TEST_F(GateCommand, TheScriptLeavesNoOlderVerdictBesideARunWithoutResult) {
+  std::filesystem::create_directory(scratch.file("out"));
+  for (const char* file : {"out/gate.xml", "out/gate.md"}) std::ofstream(scratch.file(file)) << "passed";
+  ProgramOptions options = one_thread();
+  options.environment.emplace_back("PARITY=" PARITY_PROGRAM);
+  options.environment.push_back("OUT=" + scratch.file("out"));
+  const ProgramRun gate = run_program(
+      "/bin/bash", {PARITY_SOURCE "/ci/gate.sh", scratch.file("b.jsonl"), "--device", "no such"}, options);
+  EXPECT_EQ(gate.code, 3) << gate.err;
+  for (const char* file : {"out/gate.xml", "out/gate.md"})
+    EXPECT_FALSE(std::filesystem::exists(scratch.file(file))) << file;
+}
+
 TEST_F(GateCommand, WhatIsNotThereIsSaid) {
   EXPECT_EQ(parity({"gate", scratch.file("a/records.jsonl"), "--baseline", scratch.file("none")}).code, 2);
   EXPECT_EQ(parity({"gate", scratch.file("none"), "--baseline", scratch.file("b.jsonl")}).code, 2);
@@ -185,7 +199,13 @@ TEST_F(GateCommand, WhatIsNotThereIsSaid) {
   std::string text = contents(scratch.file("a/records.jsonl"));
   text.erase(text.rfind("{\"end\""));
   std::ofstream(scratch.file("a/records.jsonl")) << text;
-  EXPECT_EQ(command("gate", "a", {}).code, 5);
+  const ProgramRun killed = command("gate", "a", {"--junit", scratch.file("gate.xml"), "--github"});
+  EXPECT_EQ(killed.code, 5);
+  // Nobody who reads less than the exit code takes it for a pass.
+  expect_holds(killed.out, "gate: FAILED; 1 finding;");
+  expect_holds(killed.out, "::error title=parity gate%3A incomplete::");
+  expect_holds(contents(scratch.file("gate.xml")), "2 of 2 recorded; the run was interrupted");
+  expect_holds(contents(scratch.file("gate.xml")), "failures=\"1\"");
   EXPECT_EQ(command("bless", "a", {"--reason", "x", "--author", "y"}).code, 5);
 }
 

@@ -258,6 +258,8 @@ std::string_view name_of(GateFinding::Kind kind) {
       return "new";
     case Kind::waiver:
       return "waiver";
+    case Kind::incomplete:
+      return "incomplete";
   }
   return "?";
 }
@@ -290,6 +292,8 @@ Result<GateReport> run_gate(std::span<const Record> records, const Baseline& bas
   if (const auto one = check_one_device(records); !one) return tl::unexpected(one.error());
   Gate(baseline, options, report).run(records);
   waive(waivers, options, report);
+  for (const std::string& sentence : options.missing)
+    report.findings.push_back({Kind::incomplete, "", "", "", sentence, ""});
   std::ranges::stable_sort(report.findings, {}, &GateFinding::kind);
   return report;
 }

@@ -24,6 +24,7 @@ struct GateFinding {
     slower,      ///< more time against the reference than the baseline
     fresh,       ///< not in the baseline; never fails the gate
     waiver,      ///< a waiver that has expired, or that nothing needs
+    incomplete,  ///< the run that left the records did not get to its end; not to be waived
   };
   Kind kind = Kind::contract;
   std::string case_text, path;
@@ -41,6 +42,7 @@ struct GateOptions {
   double slower = 1.5;                ///< times the baseline's ratio to be mentioned
   std::optional<double> fail_slower;  ///< times the baseline's ratio to fail
   std::string today;                  ///< "2026-11-30", for waivers
+  std::vector<std::string> missing;   ///< what the records lack of their run, a sentence each
 };
 
 /// What a gate decided.
