@@ -138,7 +138,8 @@ class JsonReader {
   void complain(const std::string& what, const char* need, const ArchiveJson& have) {
     std::string text = dump_json(have);
     if (text.size() > 60) text = text.substr(0, 57) + "...";
-    if (error_.empty()) error_ = fmt::format("the field '{}' is {} and should be {}", what, text, need);
+    const std::string place = what.empty() ? "the line" : fmt::format("the field '{}'", what);
+    if (error_.empty()) error_ = fmt::format("{} is {} and should be {}", place, text, need);
   }
 
   void decode(const ArchiveJson& json, const std::string& what, bool& value) {

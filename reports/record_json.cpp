@@ -24,6 +24,9 @@ std::string device_to_json(const DeviceInfo& device) {
 Result<Record> parse_record_json(std::string_view line) {
   const ArchiveJson json = ArchiveJson::parse(line, nullptr, false);
   if (json.is_discarded()) return bad_input("this is not a complete line of JSON");
+  if (json.is_object() && !json.contains("schema"))
+    return bad_input(
+        "this is no record, for the field 'schema' is missing; `parity run --out` leaves records");
   std::string error;
   JsonReader reader(json, {}, error);
   int schema = 0;

@@ -162,6 +162,24 @@ TEST_F(RecordLogTest, FullDiskIsReportedAndNothingIsDamaged) {
   EXPECT_EQ(read_record_log(file_)->records.size(), 2u);
 }
 
+TEST(RecordLog, WhatIsNoRecordIsSaidToBeNone) {
+  const std::string record = to_json_line(sample_record(Verdict::pass)) + "\n";
+  const auto message = [&](const std::string& line) {
+    const auto read = parse_record_log(record + line + "\n", "log");
+    return read ? std::string("no error") : read.error().message;
+  };
+  EXPECT_NE(message("[1]").find("log:2: the line is [1] and should be an object"), std::string::npos);
+  EXPECT_NE(message("{\"baseline\":1}").find("log:2: this is no record"), std::string::npos);
+}
+
+TEST(RecordLog, AByteOrderMarkIsNoPartOfARecord) {
+  const std::string text = "{\"plan\":{\"cases\":1}}\n" + to_json_line(sample_record(Verdict::pass)) + "\n";
+  const auto read = parse_record_log("\xef\xbb\xbf" + text, "log");
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->runs.size(), 1u);
+  EXPECT_EQ(read->records.size(), 1u);
+}
+
 TEST(RecordLog, FullDeviceIsReported) {
   auto log = RecordLog::open("/dev/full", RecordLog::Mode::create);
   ASSERT_TRUE(log) << log.error().message;

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "harness/base/fnv1a.hpp"
+#include "harness/cli/output.hpp"
 #include "reports/record_log.hpp"
 
 namespace parity::cli {
@@ -34,12 +35,17 @@ Result<std::vector<std::size_t>> shards_of(const PlanOutline& plan, std::size_t 
         known[{record.device.backend, record.device.name, record.path, record.case_text}] = seconds;
   }
   std::vector<CostHint> hints;
+  bool any = false;
   for (const PlanItem& item : plan.items) {
     const DeviceInfo& device = plan.device_of(item);
     const auto found = known.find({device.backend, device.name, item.path, item.text});
+    any = any || found != known.end();
     hints.push_back({found == known.end() ? std::optional<double>() : found->second,
                      device.backend + " " + device.name + " " + item.stage, item.flops});
   }
+  if (!times.empty() && !any)
+    complain(fmt::format("--times {}: holds the time of no case of this run; operations balance the shards",
+                         times));
   return share_out(estimate_costs(hints), shards);
 }
 

@@ -117,6 +117,10 @@ TEST(ShardedRun, ShardsThatShareThePlanOutOtherwiseAreNoWhole) {
   const ProgramRun resumed = parity(with(twelve(), {"--resume", scratch.file("1"), "--shard", "1/2"}));
   EXPECT_EQ(resumed.code, 2);
   expect_holds(resumed.err, "(--times)");
+  const ProgramRun other =
+      parity({"run", "--device", "cpu", "--case", "gemm m=9 n=9 k=9", "--shard", "1/2", "--times", times[1]},
+             one_thread());
+  expect_holds(other.err, "holds the time of no case of this run");
   const ProgramRun twice = parity({"report", first, first, second});
   EXPECT_EQ(twice.code, 2) << twice.out;
   expect_holds(twice.err, "shard 1/2 is there twice");
