@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 namespace parity {
 
@@ -212,6 +214,35 @@ Result<std::vector<FaultRun>> parse_fault_log(std::string_view text, const std::
   }
   if (runs.empty()) return bad_input(fmt::format("{} holds no run of `parity faults`", name));
   return runs;
+}
+
+std::vector<FaultRun> joined_runs(std::vector<FaultRun> runs) {
+  const auto settings = [](const FaultRun& run) {
+    return std::tie(run.device, run.name, run.driver, run.api, run.order_withheld, run.held_out, run.seeds,
+                    run.repeats);
+  };
+  const auto adds_to = [&](const FaultRun& more, const FaultRun& run) {
+    return settings(more) == settings(run) &&
+           std::ranges::none_of(more.entries, [&](const FaultEntry& entry) {
+             return std::ranges::find(run.entries, entry.name, &FaultEntry::name) != run.entries.end();
+           });
+  };
+  const auto move_all = [](auto& from, auto& to) { std::ranges::move(from, std::back_inserter(to)); };
+  std::vector<FaultRun> joined;
+  for (FaultRun& more : runs) {
+    // The latest of several: what was repeated counts.
+    const auto run = std::find_if(joined.rbegin(), joined.rend(),
+                                  [&](const FaultRun& earlier) { return adds_to(more, earlier); });
+    if (run == joined.rend()) {
+      joined.push_back(std::move(more));
+      continue;
+    }
+    move_all(more.entries, run->entries);
+    move_all(more.trials, run->trials);
+    move_all(more.healthy, run->healthy);
+    run->complete = run->complete && more.complete;
+  }
+  return joined;
 }
 
 }  // namespace parity

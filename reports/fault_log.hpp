@@ -49,4 +49,9 @@ std::string end_line();
 /// Reads logs; a torn last line (a killed run) is left out. The error names file and line.
 Result<std::vector<FaultRun>> parse_fault_log(std::string_view text, const std::string& name);
 
+/// The runs of one log with those in one that add to an earlier one: the same device, driver and settings,
+/// and faults that it has not. A run that tries one of them again stays on its own, so that no trial stands
+/// in for another.
+std::vector<FaultRun> joined_runs(std::vector<FaultRun> runs);
+
 }  // namespace parity

@@ -91,6 +91,26 @@ TEST(FaultLog, ATornLineIsLeftOutAndAWrongOneIsNamed) {
   EXPECT_FALSE(parse_fault_log("", "log"));
 }
 
+TEST(FaultLog, RunsWithOtherFaultsAddToTheLatestLikeThem) {
+  const FaultRun first = sample_run();
+  FaultRun more = first, held_out = first, newer = first;
+  for (FaultEntry& entry : more.entries) entry.name += "-too";
+  for (faults::TrialResult& trial : more.trials) trial.fault += "-too";
+  more.commit = newer.commit = "later";
+  held_out.held_out = true;
+  newer.driver = "newer";
+  const auto joined = joined_runs({first, first, held_out, newer, more});
+  ASSERT_EQ(joined.size(), 4u) << "the same faults again, held out, or with another driver are runs apart";
+  EXPECT_EQ(fraction(summarise(joined[0]).faults), "1/4");
+  EXPECT_EQ(fraction(summarise(joined[1]).faults), "2/8");
+  EXPECT_EQ(fraction(summarise(joined[1]).nominal), "10/14");
+  EXPECT_EQ(joined[1].healthy.size(), 4u);
+  EXPECT_EQ(fraction(summarise(joined[2]).faults), "1/4");
+  EXPECT_EQ(joined[3].entries.size(), first.entries.size());
+  more.complete = false;
+  EXPECT_FALSE(joined_runs({first, more}).front().complete);
+}
+
 TEST(FaultSummary, CountsWhatActedAndExplainsTheRest) {
   const FaultRun run = sample_run();
   const FaultSummary summary = summarise(run);

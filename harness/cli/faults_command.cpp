@@ -109,7 +109,7 @@ int from_records(const FaultRequest& request) {
     if (!text) return report(text.error());
     auto parsed = parse_fault_log(*text, file);
     if (!parsed) return report(parsed.error());
-    std::ranges::move(*parsed, std::back_inserter(runs));
+    std::ranges::move(joined_runs(*std::move(parsed)), std::back_inserter(runs));
   }
   if (!request.out.empty())
     if (auto made = make_directory(request.out); !made) return report(made.error());
@@ -204,7 +204,9 @@ void add_faults_command(CLI::App& app, Context& context) {
                     "As if no path told its order of summation: bounds and aggregates have to do alone");
   command->add_option("-o,--out", request->out,
                       "Directory for faults.jsonl, a line a trial as it is made, faults.md and pictures");
-  command->add_flag("--append", request->append, "Go on in a faults.jsonl that is there");
+  command->add_flag(
+      "--append", request->append,
+      "Go on in a faults.jsonl that is there; --from counts other faults with the run before them");
   command
       ->add_option("--from", request->from,
                    "Reports from this faults.jsonl instead of running anything; several times")
