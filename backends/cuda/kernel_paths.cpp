@@ -31,8 +31,11 @@ Path path_of(const DeviceTraits& traits, const KernelPath& row) {
   i.contract = row.model();
   i.contract.precision.input = row.input;
   i.contract.precision.multiply = i.multiply;
-  // Programs of integers add in int32: trace_scan looks at their results too.
-  if (row.input == DType::i32) i.accumulate = i.contract.precision.accumulate = DType::i32;
+  if (row.input == DType::i32) {
+    // trace_scan, of the results of programs that add in int32. It adds nothing itself: there is no order.
+    i.accumulate = DType::i32;
+    i.contract.accumulation.reset();
+  }
   if (i.contract.accumulation) {
     i.knowledge = OrderKnowledge::declared;
     i.replays = {i.contract};

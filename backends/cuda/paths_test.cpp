@@ -86,6 +86,7 @@ TEST(Paths, EveryReplayIsDefinite) {
 TEST(Paths, OwnKernelsDeclareTheirOrderAndVendorsDoNot) {
   for (const Path& path : make_paths(device(9, 0))) {
     const Implementation& i = path.implementation;
+    if (i.input == DType::i32) continue;  // looks at results and adds nothing
     // Sums of integers are exact in any order: so a vendor's are known too.
     const bool vendor = i.path.starts_with("cublas") && i.input != DType::i8,
                atomic = i.path.starts_with("atomic");

@@ -228,9 +228,8 @@ class TableFamily final : public KernelFamily {
     implementation.multiply = format_of(kernel.input);
     implementation.stores = kernel.stores;
     implementation.contract = base_model(capabilities, kernel.input);
-    // Programs of integers add in int32: trace_scan looks at their results too.
-    if (kernel.input == DType::i32)
-      implementation.accumulate = implementation.contract.precision.accumulate = DType::i32;
+    // trace_scan, of the results of programs that add in int32.
+    if (kernel.input == DType::i32) implementation.accumulate = DType::i32;
     if (kernel.order == KernelOrder::any) return implementation;  // of unknown order
     implementation.knowledge = OrderKnowledge::declared;
     using Kind = SummationOrder::Kind;
