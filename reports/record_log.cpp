@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "harness/base/byte_order_mark.hpp"
 #include "reports/record_json.hpp"
 #include "reports/text_file.hpp"
 
@@ -218,9 +219,7 @@ Result<void> RecordLog::append(const Record& record) {
 Result<LoggedRecords> parse_record_log(std::string_view text, const std::string& name) {
   LoggedRecords logged;
   Reading reading(name, logged);
-  // As some editors put it before UTF-8; the mark of the run would not be known behind it.
-  if (constexpr std::string_view byte_order_mark = "\xef\xbb\xbf"; text.starts_with(byte_order_mark))
-    text.remove_prefix(byte_order_mark.size());
+  text = without_byte_order_mark(text);
   for (std::size_t begin = 0, number = 1; begin < text.size(); ++number) {
     const std::size_t newline = text.find('\n', begin);
     const std::string_view line = text.substr(begin, newline == text.npos ? text.npos : newline - begin);

@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 
+#include "harness/base/byte_order_mark.hpp"
 #include "harness/base/nearest.hpp"
 #include "harness/base/text.hpp"
 #include "harness/ladder/stage.hpp"
@@ -267,6 +268,7 @@ Result<std::vector<Case>> parse_suite(std::string_view text, const std::string& 
   std::vector<Case> cases;
   std::set<std::string> seen;
   std::size_t number = 0;
+  text = without_byte_order_mark(text);
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     const std::string_view line = text.substr(0, end);

@@ -105,6 +105,12 @@ TEST_F(CaseText, SuiteErrorsNameTheLine) {
   EXPECT_EQ(twice->size(), 1u);
 }
 
+TEST_F(CaseText, ASuiteMayBeginWithAByteOrderMark) {
+  const auto suite = parse_suite("\xef\xbb\xbfgemm m=1 n=1 k=1\n", "mine.txt", stages);
+  ASSERT_TRUE(suite) << suite.error().message;
+  EXPECT_EQ(suite->size(), 1u);
+}
+
 TEST_F(CaseText, BindTakesDimensionsFromTensors) {
   const Stage& gemm = *stages.find("gemm");
   const Case c = *parse_case("gemm m=1 n=1 k=1 tb=t", stages);
