@@ -179,7 +179,11 @@ TEST(Cli, CasesLargerThanAskedForAreLeftOutAndThatIsSaid) {
   EXPECT_EQ(one.out.find("gemm m=2 n=2 k=4 "), std::string::npos);
   expect_holds(one.out, "--max-flops 16");  // the record says which cases were asked for
   EXPECT_EQ(with("1").code, 4);
-  EXPECT_EQ(with("-1").code, 2);
+  for (const char* none : {"-1", "0", "nan"}) {
+    const ProgramRun refused = with(none);
+    EXPECT_EQ(refused.code, 2) << none;
+    expect_holds(refused.err, "--max-flops");
+  }
 }
 
 TEST(Cli, TheReproLineGivesTheSameInputBits) {

@@ -368,7 +368,7 @@ void add_run_command(CLI::App& app, Context& context) {
       ->add_option("--max-flops", request->max_flops,
                    "Leave out cases with more operations than that in a run (1e10), for slow devices; the "
                    "run says how many")
-      ->check(CLI::PositiveNumber);
+      ->check(number_in(1.0, 1e300));
   command
       ->add_option("--timeout", request->timeout_seconds,
                    "Seconds that one run of a case may take on a device; then its verdict is timeout")
