@@ -1,7 +1,10 @@
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <optional>
+#include <set>
 
 #include "harness/cli/backend_loader.hpp"
 #include "harness/cli/commands.hpp"
@@ -23,6 +26,10 @@ struct HistoryRequest {
   bool each_case = false, json = false;
 };
 
+std::string counted(std::int64_t count, std::string_view what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
 int add(const HistoryRequest& request) {
   if (!history_is_built_in()) return report(History::open(request.database, History::Mode::add).error());
   // First, so that a wrong file of records leaves no empty history behind.
@@ -36,18 +43,35 @@ int add(const HistoryRequest& request) {
   if (!history) return report(history.error());
   const auto added = history->add(files->records);
   if (!added) return report(added.error());
-  const std::size_t runs = history->runs().size();
-  print(fmt::format("{}: {} records added, {} were there; {} run{} in all\n", request.database, added->fresh,
-                    added->known, runs, runs == 1 ? "" : "s"));
+  print(fmt::format("{}: {} added, {} {} there; {} in all\n", request.database,
+                    counted(added->fresh, "record"), added->known, added->known == 1 ? "was" : "were",
+                    counted(std::ssize(history->runs()), "run")));
   // What a killed run recorded is as good as what a whole one did.
   for (const std::string& what : files->missing) complain(what);
   return passed;
 }
 
 std::string runs_text(const std::vector<HistoryRun>& runs) {
-  return runs.empty()
-             ? "no runs"
-             : fmt::format("{} runs from {} to {}", runs.size(), runs.front().started, runs.back().started);
+  if (runs.empty()) return "no runs";
+  if (runs.size() == 1) return fmt::format("1 run of {}", runs.front().started);
+  return fmt::format("{} runs from {} to {}", runs.size(), runs.front().started, runs.back().started);
+}
+
+bool is_of_device(const HistoryRun& run, const std::string& choice) {
+  return choice.empty() || is_chosen({run.id, run.backend, run.device, run.driver, "", {}}, choice);
+}
+
+/// Why there is no answer, and what may be asked instead.
+std::string nothing_fits(const HistoryRequest& request, const std::vector<HistoryRun>& runs) {
+  if (runs.empty()) return fmt::format("{}: there are no records in it", request.database);
+  std::set<std::string> devices;
+  for (const HistoryRun& run : runs) devices.insert(fmt::format("{} ({})", run.id, run.device));
+  const auto fits = [&](const HistoryRun& run) { return is_of_device(run, request.device); };
+  if (std::ranges::none_of(runs, fits))
+    return fmt::format("{}: no run is of the device '{}'; there are runs of {}", request.database,
+                       request.device, fmt::join(devices, ", "));
+  return fmt::format("{}: nothing fits ({} in it); patterns are matched whole: --case 'gemm m=64*'",
+                     request.database, runs_text(runs));
 }
 
 int ask(const HistoryRequest& request) {
@@ -66,19 +90,14 @@ int ask(const HistoryRequest& request) {
   Trend trend(runs, options.statistic.value_or(Statistic::rms_error), request.output);
   HistoryPart part{request.case_text, request.path, {}};
   if (!request.device.empty())
-    part.run = [&](const HistoryRun& run) {
-      return is_chosen({run.id, run.backend, run.device, run.driver, "", {}}, request.device);
-    };
+    part.run = [&](const HistoryRun& run) { return is_of_device(run, request.device); };
   const auto read = history->each_series(part, [&](const HistorySeries& series) {
     finder.add(series);
     if (!request.svg.empty()) trend.add(series);
   });
   if (!read) return report(read.error());
   if (finder.series() == 0 || (!request.output.empty() && finder.with_output() == 0)) {
-    complain(runs.empty()
-                 ? fmt::format("{}: there are no records in it", request.database)
-                 : fmt::format("{}: nothing fits ({} in it); patterns are matched whole: --case 'gemm m=64*'",
-                               request.database, runs_text(runs)));
+    complain(nothing_fits(request, runs));
     return nothing_judged;
   }
   const std::vector<HistoryChange> changes = finder.changes();
@@ -91,8 +110,9 @@ int ask(const HistoryRequest& request) {
   }
   if (request.svg == "-") return passed;
   if (!changes.empty()) print(history_text(runs, changes, request.each_case));
-  print(fmt::format("{} changes in {} cases on their paths; {} in the history\n", changes.size(),
-                    finder.series(), runs_text(runs)));
+  const std::int64_t series = finder.series();
+  print(fmt::format("{} in {} on {}; {} in the history\n", counted(std::ssize(changes), "change"),
+                    counted(series, "case"), series == 1 ? "its path" : "their paths", runs_text(runs)));
   return passed;
 }
 

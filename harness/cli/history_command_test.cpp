@@ -48,13 +48,13 @@ TEST_F(HistoryCommand, SaysWhenAStatisticChangedOnWhichDriverAtWhichCommit) {
                                  "rms_error", "--svg", scratch.file("trend.svg")});
   EXPECT_EQ(run.code, 0) << run.err;
   expect_holds(run.out, "2026-01-04T00:00:00Z: vulkan A device: commit commit2 -> commit3");
-  expect_holds(run.out, "1 changes in 1 cases on their paths; 6 runs from 2026-01-01");
+  expect_holds(run.out, "1 change in 1 case on its path; 6 runs from 2026-01-01");
   expect_holds(contents(scratch.file("trend.svg")), "commit commit2 -&gt; commit3");
   const ProgramRun json = parity({"history", database, "--json"});
   EXPECT_EQ(json.code, 0);
   expect_holds(json.out, R"("figure":"rms_error","was":"0.0029","is":"0.0045")");
   const ProgramRun again = parity({"history", "add", database, scratch.file("2.jsonl")});
-  expect_holds(again.out, "0 records added, 1 were there; 6 runs in all");
+  expect_holds(again.out, "0 records added, 1 was there; 6 runs in all");
 }
 
 TEST_F(HistoryCommand, WhatCannotBeAnsweredHasAnExitCode) {
@@ -69,6 +69,25 @@ TEST_F(HistoryCommand, WhatCannotBeAnsweredHasAnExitCode) {
   EXPECT_EQ(code({"history", database, "--statistic", "rms"}), 2);
   EXPECT_EQ(code({"history", scratch.file("0.jsonl")}), 2);
   EXPECT_EQ(code({"history", database, "--statistic", "bits"}), 0);
+}
+
+TEST_F(HistoryCommand, OneIsNotSeveral) {
+  const ProgramRun added = parity({"history", "add", database, records("one.jsonl", {recorded(0, 3)})});
+  expect_holds(added.out, "1 record added, 0 were there; 1 run in all");
+  const ProgramRun asked = parity({"history", database});
+  EXPECT_EQ(asked.code, 0) << asked.err;
+  expect_holds(asked.out, "0 changes in 1 case on its path; 1 run of 2026-01-01T00:00:00Z in the history");
+}
+
+TEST_F(HistoryCommand, WhatDidNotFitIsSaid) {
+  ASSERT_EQ(parity({"history", "add", database, records("one.jsonl", {recorded(0, 3)})}).code, 0);
+  const ProgramRun device = parity({"history", database, "--device", "cuda"});
+  EXPECT_EQ(device.code, 4);
+  expect_holds(device.err, "no run is of the device 'cuda'; there are runs of vulkan:0 (A device)");
+  EXPECT_EQ(device.err.find("--case"), std::string::npos) << device.err;
+  const ProgramRun pattern = parity({"history", database, "--device", "vulkan", "--case", "gemm"});
+  EXPECT_EQ(pattern.code, 4);
+  expect_holds(pattern.err, "patterns are matched whole: --case");
 }
 
 TEST_F(HistoryCommand, AnImportThatFailsOrIsKilledLeavesWhatWas) {
