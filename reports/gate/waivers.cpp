@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -39,14 +40,17 @@ bool fits_if_any(const std::string& pattern, std::string_view text) {
   return pattern.empty() || fits_pattern(text, pattern);
 }
 
-/// "2027-03-01".
+/// "2027-03-01", a day that there is.
 bool is_date(std::string_view text) {
   constexpr std::string_view form = "0000-00-00";
   if (text.size() != form.size()) return false;
   for (std::size_t i = 0; i < form.size(); ++i)
     if (form[i] == '-' ? text[i] != '-' : text[i] < '0' || text[i] > '9') return false;
-  const auto two = [&](std::size_t at) { return (text[at] - '0') * 10 + text[at + 1] - '0'; };
-  return two(5) >= 1 && two(5) <= 12 && two(8) >= 1 && two(8) <= 31;
+  const auto two = [&](std::size_t at) {
+    return static_cast<unsigned>((text[at] - '0') * 10 + text[at + 1] - '0');
+  };
+  const std::chrono::year year(static_cast<int>(two(0) * 100 + two(2)));
+  return (year / std::chrono::month(two(5)) / std::chrono::day(two(8))).ok();
 }
 
 /// The kinds of findings that a waiver may name.
@@ -104,8 +108,10 @@ Result<std::vector<Waiver>> parse_waivers(std::string_view text, const std::stri
       if (!value.is_string()) return wrong(fmt::format("the field '{}' should be a text", key));
       *field->second = value.get<std::string>();
     }
-    if (w.reason.empty()) return wrong("it needs a 'reason'");
-    if (!is_date(w.expires)) return wrong("it needs 'expires', a date like 2027-03-01");
+    if (w.reason.find_first_not_of(" \t\r\n") == w.reason.npos) return wrong("it needs a 'reason'");
+    if (w.expires.empty()) return wrong("it needs 'expires', a date like 2027-03-01");
+    if (!is_date(w.expires))
+      return wrong(fmt::format("'expires' is '{}', which is no date; write one like 2027-03-01", w.expires));
     const auto fits = [&](std::string_view kind) { return fits_if_any(w.kind, kind); };
     if (std::ranges::none_of(kinds(), fits))
       return wrong(
@@ -113,6 +119,10 @@ Result<std::vector<Waiver>> parse_waivers(std::string_view text, const std::stri
     for (const std::string& limit : {w.driver_from, w.driver_below})
       if (!limit.empty() && version_in(limit).empty())
         return wrong(fmt::format("'{}' is no version of a driver; write it like 570.86", limit));
+    if (!w.driver_from.empty() && !w.driver_below.empty() &&
+        version_in(w.driver_from) >= version_in(w.driver_below))
+      return wrong(fmt::format("'driver_from' is '{}' and 'driver_below' is '{}': no driver is between them",
+                               w.driver_from, w.driver_below));
     waivers.push_back(std::move(w));
   }
   return waivers;

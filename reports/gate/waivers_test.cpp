@@ -1,5 +1,6 @@
 #include "reports/gate/waivers.hpp"
 
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 namespace parity {
@@ -46,6 +47,21 @@ TEST(Waivers, MistakesAreNamed) {
   EXPECT_NE(message(R"({"reason": "a"})").find("'expires'"), std::string::npos);
   EXPECT_NE(message(R"({"reason": "a", "expires": "2027-13-01"})").find("'expires'"), std::string::npos);
   EXPECT_NE(message(R"({"reason": "a", "expires": "soon"})").find("'expires'"), std::string::npos);
+  EXPECT_NE(
+      message(R"({"reason": "a", "expires": "2027-02-30"})").find("waiver 1: 'expires' is '2027-02-30'"),
+      std::string::npos);
+  EXPECT_EQ(message(R"({"reason": "a", "expires": "2028-02-29"})"), "no error");
+  EXPECT_NE(message(R"({"reason": " \t\n", "expires": "2027-01-01"})").find("waiver 1: it needs a 'reason'"),
+            std::string::npos);
+  for (const char* below : {"570.86", "570.9", "569"})
+    EXPECT_NE(
+        message(
+            fmt::format(
+                R"({{"reason": "a", "expires": "2027-01-01", "driver_from": "570.86", "driver_below": "{}"}})",
+                below))
+            .find(fmt::format("waiver 1: 'driver_from' is '570.86' and 'driver_below' is '{}'", below)),
+        std::string::npos)
+        << below;
   EXPECT_NE(message(R"({"reson": "a"})").find("'reson'"), std::string::npos);
   EXPECT_NE(message(R"({"reason": 3})").find("should be a text"), std::string::npos);
   EXPECT_NE(message(R"({"reason": "a", "expires": "2027-01-01", "driver_from": "new"})").find("no version"),
