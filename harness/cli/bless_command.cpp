@@ -74,7 +74,9 @@ void add_bless_command(CLI::App& app, Context& context) {
   command->add_option("-b,--baseline", request->baseline, "The baseline to make or change")->required();
   command->add_option("-r,--reason", request->reason, "Why the baseline changes")
       ->required()
-      ->check([](const std::string& text) { return std::string(text.empty() ? "the reason is empty" : ""); });
+      ->check([](const std::string& text) {
+        return std::string(text.find_first_not_of(" \t\r\n") == text.npos ? "the reason is empty" : "");
+      });
   command->add_option("--author", request->author, "Who changes it; without, git's author");
   command->add_option("-d,--device", request->device,
                       "Take the records of this device only: id, backend or a part of its name");

@@ -62,6 +62,25 @@ TEST_F(GateCommand, PassesOnTheSameAndTheBaselineSaysWho) {
   expect_holds(again.err, "nothing to bless");
 }
 
+TEST_F(GateCommand, ABaselineThatWasCutIsRefused) {
+  std::string text = contents(scratch.file("b.jsonl"));
+  expect_holds(text, "{\"baseline\":1,\"cases\":2,");
+  text.erase(text.rfind('\n', text.size() - 2) + 1);
+  std::ofstream(scratch.file("b.jsonl")) << text;
+  for (const char* verb : {"gate", "bless"}) {
+    const ProgramRun run =
+        command(verb, "a", verb == std::string("gate") ? Words{} : Words{"--reason", "x", "--author", "y"});
+    EXPECT_EQ(run.code, 2) << run.out;
+    expect_holds(run.err, "b.jsonl:1: the baseline has 2 cases by this line, and 1 follow");
+  }
+}
+
+TEST_F(GateCommand, AReasonIsNotBlank) {
+  const ProgramRun blank = command("bless", "a", {"--reason", " \n", "--author", "y"});
+  EXPECT_EQ(blank.code, 2);
+  expect_holds(blank.err, "the reason is empty");
+}
+
 TEST_F(GateCommand, FailsOnOtherBitsAndOnALostCaseAndNamesThem) {
   other_bits();
   edit("b.jsonl", "gemm m=2", "gemm m=1");

@@ -7,6 +7,9 @@
 #include <map>
 #include <set>
 
+#include "harness/base/byte_order_mark.hpp"
+#include "harness/base/text.hpp"
+#include "reports/gate/baseline_check.hpp"
 #include "reports/gate/baseline_fields.hpp"
 #include "reports/json_archive.hpp"
 #include "reports/text_file.hpp"
@@ -140,6 +143,9 @@ Result<Baseline> make_baseline(std::span<const Record> records) {
     if (const std::string& commit = records.front().provenance.commit; record.provenance.commit != commit)
       return mixed("commits", commit, record.provenance.commit);
     BaselineCase& c = cases[i];
+    if (const auto checked = check_figures(c); !checked)
+      return bad_input(fmt::format("the record of '{}' on {}: {}; record it again", c.case_text, c.path,
+                                   checked.error().message));
     const auto place = std::ranges::lower_bound(baseline.cases, key_of(c), {}, key_of);
     if (place == baseline.cases.end() || key_of(*place) != key_of(c)) {
       baseline.cases.insert(place, std::move(c));
@@ -156,6 +162,7 @@ std::string to_text(const Baseline& baseline) {
     ArchiveJson fields;
     JsonWriter writer(fields);
     writer("baseline", baseline_schema);
+    writer("cases", static_cast<std::int64_t>(baseline.cases.size()));
     record_fields(writer, baseline);
     text = dump_json(fields) + "\n";
   }
@@ -165,12 +172,16 @@ std::string to_text(const Baseline& baseline) {
 
 Result<Baseline> parse_baseline(std::string_view text, const std::string& name) {
   Baseline baseline;
-  int number = 0;
+  bool counted = false;  // older baselines do not say how many cases they have
+  std::int64_t cases = 0;
+  int number = 0, first = 0;
+  text = without_byte_order_mark(text);
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     const std::string_view line = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
     ++number;
+    if (trimmed(line).empty()) continue;
     const auto wrong = [&](const std::string& what) {
       return bad_input(fmt::format("{}:{}: {}", name, number, what));
     };
@@ -178,7 +189,8 @@ Result<Baseline> parse_baseline(std::string_view text, const std::string& name) 
     if (json.is_discarded()) return wrong("this is not a complete line of JSON");
     std::string error;
     JsonReader reader(json, {}, error);
-    if (number == 1) {
+    if (first == 0) {
+      first = number;
       int schema = 0;
       if (!json.is_object() || !json.contains("baseline"))
         return wrong("a baseline begins with the line of its device; 'parity bless' makes one of records");
@@ -186,6 +198,8 @@ Result<Baseline> parse_baseline(std::string_view text, const std::string& name) 
       if (error.empty() && schema != baseline_schema)
         return wrong(
             fmt::format("the baseline has schema {} and this program reads {}", schema, baseline_schema));
+      counted = json.contains("cases");
+      if (counted) reader("cases", cases);
       record_fields(reader, baseline);
       if (!error.empty()) return wrong(error);
       continue;
@@ -193,15 +207,17 @@ Result<Baseline> parse_baseline(std::string_view text, const std::string& name) 
     BaselineCase c;
     record_fields(reader, c);
     if (!error.empty()) return wrong(error);
-    for (const BaselineOutput& output : c.outputs)
-      if (output.first_bin < 0 || output.first_bin + static_cast<std::int64_t>(output.histogram.size()) >
-                                      static_cast<std::int64_t>(ErrorStatistics{}.ulp_histogram.size()))
-        return wrong(fmt::format("the histogram of '{}' has more bins than there are", output.tensor));
+    if (const auto checked = check_figures(c); !checked) return wrong(checked.error().message);
     if (!baseline.cases.empty() && !(key_of(baseline.cases.back()) < key_of(c)))
       return wrong("the cases are not sorted, or one stands there twice");
     baseline.cases.push_back(std::move(c));
   }
-  if (number == 0) return bad_input(fmt::format("{}: the baseline is empty", name));
+  if (first == 0) return bad_input(fmt::format("{}: the baseline is empty", name));
+  if (const std::int64_t read = std::ssize(baseline.cases); counted && cases != read)
+    return bad_input(
+        fmt::format("{}:{}: the baseline has {} cases by this line, and {} follow: the file was cut or "
+                    "edited. Take it from version control, or delete it and bless the records again",
+                    name, first, cases, read));
   return baseline;
 }
 

@@ -46,8 +46,9 @@ struct Blessing {
   std::int64_t cases = 0;            ///< added, changed or removed
 };
 
-/// What a device is held to: one file, a line of JSON each for the device and its blessings, and for every
-/// case, sorted, so that a change reads well as a diff.
+/// What a device is held to: one file, a line of JSON each for the device and its blessings (and how many
+/// cases follow, so that a file that was cut is known), and for every case, sorted, so that a change reads
+/// well as a diff.
 struct Baseline {
   std::string backend, device, driver;
   std::vector<Blessing> blessings;

@@ -18,6 +18,7 @@ TEST(Baseline, IsReadBackAsItWasWritten) {
   std::vector<Record> records = two_records();
   Record full = sample_record(Verdict::pass);
   full.device = records.front().device;
+  full.outputs.front().judgement.statistics.elements = 1 << 16;  // no fewer than its histogram counts
   records.push_back(full);
   auto baseline = make_baseline(records);
   ASSERT_TRUE(baseline) << baseline.error().message;
@@ -92,6 +93,69 @@ TEST(Baseline, WhatCannotBeReadIsNamedWithItsLine) {
   std::string no_bin = good;
   no_bin.insert(at, "-");
   EXPECT_NE(message(no_bin).find("more bins"), std::string::npos);
+}
+
+TEST(Baseline, CutAtALineIsNoBaseline) {
+  const std::string good = to_text(*make_baseline(two_records()));
+  const std::string cut = good.substr(0, good.rfind('\n', good.size() - 2) + 1);
+  const auto read = parse_baseline(cut, "b.jsonl");
+  ASSERT_FALSE(read);
+  EXPECT_NE(read.error().message.find("b.jsonl:1: the baseline has 2 cases by this line, and 1 follow"),
+            std::string::npos)
+      << read.error().message;
+  std::string joined = good;
+  joined.replace(joined.find("\"cases\":2"), 9, "\"cases\":1");
+  EXPECT_FALSE(parse_baseline(joined, "b.jsonl"));
+  // As baselines were written before.
+  std::string older = cut;
+  older.erase(older.find("\"cases\":2,"), 10);
+  EXPECT_TRUE(parse_baseline(older, "b.jsonl"));
+}
+
+TEST(Baseline, EmptyLinesAreNothing) {
+  const std::string good = to_text(*make_baseline(two_records()));
+  std::string spaced = "\xef\xbb\xbf\n" + good + "\n";
+  spaced.insert(good.find('\n') + 4, "\n \t\r\n");
+  const auto read = parse_baseline(spaced, "b.jsonl");
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(to_text(*read), good);
+  EXPECT_NE(parse_baseline("\n\n", "b.jsonl").error().message.find("empty"), std::string::npos);
+}
+
+TEST(Baseline, FiguresThatNoRecordHasAreNamed) {
+  const auto message = [](auto change) {
+    Baseline baseline = *make_baseline(two_records());
+    change(baseline.cases[1].outputs[0]);
+    const auto read = parse_baseline(to_text(baseline), "b.jsonl");
+    return read ? std::string("no error") : read.error().message;
+  };
+  const std::string place = "b.jsonl:3: the field 'outputs[0].";
+  EXPECT_EQ(message([](BaselineOutput& o) { o.rms = -1; }), place + "rms' is -1 and should be 0 or more");
+  EXPECT_EQ(message([](BaselineOutput& o) { o.max_bound_ratio = -0.5; }),
+            place + "max_bound_ratio' is -0.5 and should be 0 or more");
+  EXPECT_EQ(message([](BaselineOutput& o) { o.elements = -3; }),
+            place + "elements' is -3 and should be 0 or more");
+  EXPECT_EQ(message([](BaselineOutput& o) { o.histogram[1] = -7; }),
+            place + "histogram[1]' is -7 and should be 0 or more");
+  EXPECT_EQ(message([](BaselineOutput& o) { o.histogram[0] = INT64_MAX; }),
+            place + "histogram' counts more elements than there are (100)");
+  for (const std::size_t zeros : {0U, 3U})
+    EXPECT_EQ(message([&](BaselineOutput& o) { o.rms = 2, o.histogram.assign(zeros, 0); }),
+              place + "histogram' counts no element, and 'rms' is 2");
+  EXPECT_EQ(message([](BaselineOutput& o) { o.bits = 0; }),
+            place + "bits' is missing, which every result of a run has");
+  // A result that is NaN by contract has no errors, one that was judged by `parity compare` no hash.
+  EXPECT_EQ(message([](BaselineOutput& o) { o.rms = o.mean_signed = 0, o.histogram.clear(); }), "no error");
+  EXPECT_EQ(message([](BaselineOutput& o) { o.bits = 0, o.port = ""; }), "no error");
+  // What could not be read back is not blessed.
+  auto records = two_records();
+  records[0].outputs[0].judgement.statistics.rms = -1;
+  const auto made = make_baseline(records);
+  ASSERT_FALSE(made);
+  EXPECT_EQ(
+      made.error().message,
+      "the record of 'gemm m=2' on tiled_f32: the field 'outputs[0].rms' is -1 and should be 0 or more; "
+      "record it again");
 }
 
 TEST(Bless, TakesOverWhatFitsAndCountsWhatChanged) {
