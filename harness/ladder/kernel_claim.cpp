@@ -11,7 +11,7 @@ const std::vector<std::string>& claim_models() {
 
 ArithmeticModel claimed_model(const KernelClaim& claim, DType input, DType store) {
   using Kind = SummationOrder::Kind;
-  if (input == DType::i8 || claim.accumulate == DType::i32) return integer_model();
+  if (claim.accumulate == DType::i32) return integer_model();
   ArithmeticModel model;
   // A definite arithmetic with a narrow accumulator goes on in fp32; of an unknown one that is not assumed.
   const bool narrow = claim.accumulate == DType::f16 || claim.accumulate == DType::bf16;

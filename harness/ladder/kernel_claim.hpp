@@ -17,7 +17,7 @@ const std::vector<std::string>& claim_models();
 
 /// The arithmetic a claim stands for. Unknown: any order, and for 16-bit inputs a tensor core's truncating
 /// adder too. Functions as the CUDA C++ Programming Guide bounds them: exp and tanh 2 ULP; sigmoid as 1 / (1
-/// + exp(-x)), exp with 2, an addition and a division with half an ULP each: 3. Of int8, or added in i32:
+/// + exp(-x)), exp with 2, an addition and a division with half an ULP each: 3. Added in i32, as int8 is:
 /// exact modulo 2^32, whatever the model.
 ArithmeticModel claimed_model(const KernelClaim& claim, DType input, DType store);
 
