@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "harness/base/byte_order_mark.hpp"
 #include "harness/base/text.hpp"
 
 namespace parity {
@@ -168,6 +169,7 @@ Result<InputSetting> parse_setting(std::string_view text) {
 }
 
 Result<std::vector<Scenario>> parse_scenarios(std::string_view text, const std::string& name) {
+  text = without_byte_order_mark(text);
   ScenarioReader reader(name);
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());

@@ -48,6 +48,7 @@ TEST(Scenario, AListSaysWhereItIsWrong) {
   const auto list = parse_scenarios(whole, "list");
   ASSERT_TRUE(list) << list.error().message;
   EXPECT_EQ(list->front().causes, (std::vector<std::string>{"overflow", "0 * inf"}));
+  EXPECT_EQ(message(("\xef\xbb\xbf" + whole).c_str()), "");
   EXPECT_EQ(message("case c\n"), "list:1: 'case' stands before the first scenario");
   EXPECT_NE(message("scenario a\n element 1, x\n").find("list:2: 'x' is no index"), std::string::npos);
   EXPECT_NE(message("scenario a\n what w\n case c\n").find("does not say what bisecting finds"),

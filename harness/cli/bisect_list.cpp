@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
 #include <iterator>
-#include <sstream>
 
 #include "harness/cli/bisect_scenarios.hpp"
 #include "harness/cli/exit_code.hpp"
@@ -13,18 +11,9 @@
 #include "harness/cli/output.hpp"
 #include "harness/cli/progress.hpp"
 #include "harness/cli/run_output.hpp"
+#include "reports/text_file.hpp"
 
 namespace parity::cli {
-namespace {
-
-Result<std::string> text_of_list(const std::string& file) {
-  std::ifstream stream(file, std::ios::binary);
-  std::ostringstream text;
-  if (!stream || !(text << stream.rdbuf())) return bad_input(fmt::format("{} cannot be read", file));
-  return std::move(text).str();
-}
-
-}  // namespace
 
 Result<Device*> one_device(const BackendSet& set, const std::string& choice, const char* option) {
   const auto devices = select_devices(set, {choice});
@@ -36,7 +25,7 @@ Result<Device*> one_device(const BackendSet& set, const std::string& choice, con
 }
 
 Result<int> bisect_list(const Context& context, const ListRequest& request) {
-  const auto text = text_of_list(request.file);
+  const auto text = read_text_file(request.file, "a list of scenarios");
   if (!text) return tl::unexpected(text.error());
   auto list = parse_scenarios(*text, request.file);
   if (!list) return tl::unexpected(list.error());

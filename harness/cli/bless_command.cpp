@@ -31,6 +31,14 @@ std::string git_author() {
   return end == text.npos ? std::string() : text.substr(0, end + 1);
 }
 
+/// Refuses a text that is nothing but blanks.
+auto not_blank(const char* what) {
+  return [what](const std::string& text) {
+    return text.find_first_not_of(" \t\r\n") == text.npos ? fmt::format("the {} is empty", what)
+                                                          : std::string();
+  };
+}
+
 int run(const BlessRequest& request) {
   auto files = read_record_files(request.files);
   if (!files) return report(files.error());
@@ -74,10 +82,9 @@ void add_bless_command(CLI::App& app, Context& context) {
   command->add_option("-b,--baseline", request->baseline, "The baseline to make or change")->required();
   command->add_option("-r,--reason", request->reason, "Why the baseline changes")
       ->required()
-      ->check([](const std::string& text) {
-        return std::string(text.find_first_not_of(" \t\r\n") == text.npos ? "the reason is empty" : "");
-      });
-  command->add_option("--author", request->author, "Who changes it; without, git's author");
+      ->check(not_blank("reason"));
+  command->add_option("--author", request->author, "Who changes it; without, git's author")
+      ->check(not_blank("author"));
   command->add_option("-d,--device", request->device,
                       "Take the records of this device only: id, backend or a part of its name");
   command->add_option("--case", request->part.case_text, "Bless cases that fit this pattern only (*, ?)");

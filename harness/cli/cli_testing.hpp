@@ -16,6 +16,13 @@ inline ProgramRun parity(const Words& arguments, const ProgramOptions& options =
   return run_program(PARITY_PROGRAM, arguments, options);
 }
 
+/// A quick case on the CPU.
+inline Words quick(const Words& more = {}) {
+  Words words = {"run", "--device", "cpu", "--path", "sequential_f32", "--case", "gemm m=5 n=4 k=3 in=f32"};
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
 /// Threads that wait for each other are slow on a machine that is busy with other tests.
 inline ProgramOptions one_thread() {
   ProgramOptions options;

@@ -6,8 +6,6 @@
 #include <CLI/CLI.hpp>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
-#include <sstream>
 
 #include "harness/cli/exit_code.hpp"
 #include "harness/cli/fault_run.hpp"
@@ -18,6 +16,7 @@
 #include "harness/cli/run_output.hpp"
 #include "reports/fault_picture.hpp"
 #include "reports/fault_summary.hpp"
+#include "reports/text_file.hpp"
 
 namespace parity::cli {
 namespace {
@@ -69,13 +68,6 @@ int show_list(const std::vector<faults::CatalogueFault>& catalogue) {
   return passed;
 }
 
-Result<std::string> text_of(const std::string& file) {
-  std::ifstream stream(file, std::ios::binary);
-  std::ostringstream text;
-  if (!stream || !(text << stream.rdbuf())) return bad_input(fmt::format("{} cannot be read", file));
-  return std::move(text).str();
-}
-
 Result<void> write_reports(const std::filesystem::path& directory,
                            const std::vector<FaultSummary>& summaries) {
   for (const FaultPicture& picture : fault_pictures(summaries))
@@ -105,7 +97,7 @@ int conclude(const FaultRequest& request, const std::vector<FaultRun>& runs) {
 int from_records(const FaultRequest& request) {
   std::vector<FaultRun> runs;
   for (const std::string& file : request.from) {
-    const auto text = text_of(file);
+    const auto text = read_text_file(file, "the trials of `parity faults`");
     if (!text) return report(text.error());
     auto parsed = parse_fault_log(*text, file);
     if (!parsed) return report(parsed.error());

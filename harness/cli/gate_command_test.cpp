@@ -75,10 +75,13 @@ TEST_F(GateCommand, ABaselineThatWasCutIsRefused) {
   }
 }
 
-TEST_F(GateCommand, AReasonIsNotBlank) {
-  const ProgramRun blank = command("bless", "a", {"--reason", " \n", "--author", "y"});
-  EXPECT_EQ(blank.code, 2);
-  expect_holds(blank.err, "the reason is empty");
+TEST_F(GateCommand, NeitherReasonNorAuthorIsBlank) {
+  const ProgramRun no_reason = command("bless", "a", {"--reason", " \n", "--author", "y"});
+  EXPECT_EQ(no_reason.code, 2);
+  expect_holds(no_reason.err, "the reason is empty");
+  const ProgramRun no_author = command("bless", "a", {"--reason", "x", "--author", " "});
+  EXPECT_EQ(no_author.code, 2);
+  expect_holds(no_author.err, "the author is empty");
 }
 
 TEST_F(GateCommand, FailsOnOtherBitsAndOnALostCaseAndNamesThem) {

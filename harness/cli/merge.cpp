@@ -23,25 +23,34 @@ Result<void> check_one(const char* what, const Values& values) {
                   fmt::join(parts, ", ")));
 }
 
-/// The shards of one plan that share it out alike.
+/// "PLAN/SHARDS": what the shards of one plan have in common however they were run.
+std::string plan_of(const RunMark& mark) {
+  return fmt::format("{}/{}", mark.plan, mark.shards);
+}
+
+/// What makes shards of one plan parts of one run: who runs what, and how each case is run.
+std::string run_of(const RunMark& mark) {
+  return fmt::format("{} {} {}", plan_of(mark), mark.division, mark.settings);
+}
+
+/// The shards of one plan that share it out alike and run their cases alike.
 struct Shards {
   std::string plan;
   std::size_t of = 0;
   std::map<std::size_t, std::string> logs;  ///< by number
 };
 
-std::map<std::string, Shards> shards_by_plan(const std::vector<NamedLog>& logs) {
-  std::map<std::string, Shards> plans;
+std::map<std::string, Shards> shards_by_run(const std::vector<NamedLog>& logs) {
+  std::map<std::string, Shards> runs;
   for (const NamedLog& log : logs)
     for (const LoggedRun& run : log.logged.runs) {
       if (run.mark.shards == 0) continue;
-      const std::string plan = fmt::format("{}/{}", run.mark.plan, run.mark.shards);
-      Shards& shards = plans[plan + " " + run.mark.division];
-      shards.plan = plan;
+      Shards& shards = runs[run_of(run.mark)];
+      shards.plan = plan_of(run.mark);
       shards.of = static_cast<std::size_t>(run.mark.shards);
       shards.logs.emplace(static_cast<std::size_t>(run.mark.shard), log.name);
     }
-  return plans;
+  return runs;
 }
 
 }  // namespace
@@ -54,9 +63,7 @@ Result<void> check_merge(const std::vector<NamedLog>& logs) {
     for (const LoggedRun& run : log.logged.runs) {
       suites.emplace(run.mark.suite, log.name);
       if (run.mark.shards == 0) continue;
-      const auto [place, fresh] = seen.emplace(
-          fmt::format("{} {}/{} {}", run.mark.plan, run.mark.shard, run.mark.shards, run.mark.division),
-          &log);
+      const auto [place, fresh] = seen.emplace(fmt::format("{} {}", run.mark.shard, run_of(run.mark)), &log);
       if (!fresh && place->second != &log)
         return bad_input(fmt::format("shard {}/{} is there twice, in {} and in {}; --force-merge takes both",
                                      run.mark.shard, run.mark.shards, place->second->name, log.name));
@@ -71,8 +78,8 @@ Result<void> check_merge(const std::vector<NamedLog>& logs) {
 
 std::vector<std::string> missing_shards(const std::vector<NamedLog>& logs) {
   std::vector<std::string> sentences;
-  const std::map<std::string, Shards> plans = shards_by_plan(logs);
-  for (const auto& [key, shards] : plans) {
+  const std::map<std::string, Shards> runs = shards_by_run(logs);
+  for (const auto& [key, shards] : runs) {
     std::vector<std::size_t> missing;
     for (std::size_t number = 1; number <= shards.of; ++number)
       if (!shards.logs.contains(number)) missing.push_back(number);
@@ -84,10 +91,11 @@ std::vector<std::string> missing_shards(const std::vector<NamedLog>& logs) {
     const std::string& place = key;
     const Shards& these = shards;
     const auto other = std::ranges::find_if(
-        plans, [&](const auto& p) { return p.second.plan == these.plan && p.first != place; });
-    if (other != plans.end())
-      sentences.back() += fmt::format("; {} shares the plan out otherwise: all shards need the same --times",
-                                      other->second.logs.begin()->second);
+        runs, [&](const auto& r) { return r.second.plan == these.plan && r.first != place; });
+    if (other != runs.end())
+      sentences.back() +=
+          fmt::format("; {} was run otherwise: all shards need the same options, --times among them",
+                      other->second.logs.begin()->second);
   }
   return sentences;
 }
@@ -97,7 +105,7 @@ std::string shared_run(const NamedLog& log) {
   for (const LoggedRun& run : log.logged.runs) {
     const RunMark& mark = run.mark;
     if (mark.shards == 0) return {};
-    std::string text = fmt::format("{}/{} {} {}", mark.plan, mark.shards, mark.division, mark.commit);
+    std::string text = fmt::format("{} {}", run_of(mark), mark.commit);
     if (!shared.empty() && shared != text) return {};
     shared = std::move(text);
   }

@@ -46,14 +46,6 @@ void show(const Record& record, bool json, int& failures, Progress& progress) {
   std::fflush(stdout);
 }
 
-/// What of the plan this run is to do.
-struct Assigned {
-  std::optional<Shard> shard;
-  std::string division;  ///< RunMark::division
-  std::vector<ItemState> states;
-  std::size_t items = 0;
-};
-
 /// What stands before the records.
 RunMark mark_of(const RunRequest& request, const PlanOutline& plan, const Assigned& assigned) {
   const Provenance program = provenance();
@@ -109,25 +101,6 @@ int explain_empty(const RunRequest& request) {
   return nothing_judged;
 }
 
-Result<Assigned> assign_items(const RunRequest& request, const PlanOutline& plan,
-                              const std::optional<Shard>& shard) {
-  Assigned assigned{
-      shard, {}, std::vector<ItemState>(plan.items.size(), ItemState::to_run), plan.items.size()};
-  if (!shard) return assigned;
-  const auto of = shards_of(plan, shard->of, request.times);
-  if (!of) return tl::unexpected(of.error());
-  assigned.division = division_of(*of);
-  assigned.items = 0;
-  for (std::size_t item = 0; item < of->size(); ++item) {
-    // Those of others are taken to pass, as those that do not are few.
-    if ((*of)[item] == shard->number)
-      ++assigned.items;
-    else
-      assigned.states[item] = ItemState::passed;
-  }
-  return assigned;
-}
-
 /// A conformance run (the suite, or a file called so) leaves what is needed to argue about it later, the
 /// devices' arithmetic included.
 bool wants_profiles(const RunRequest& request) {
@@ -167,7 +140,7 @@ int run(const Context& context, RunRequest request) {
 
   // Before the first line is written: from there on an interrupt closes the records.
   catch_interrupts();
-  auto assigned = assign_items(request, plan, shard);
+  auto assigned = assign_items(plan, shard, request.times);
   if (!assigned) return report(assigned.error());
   std::vector<ItemState>& states = assigned->states;
   if (shard)

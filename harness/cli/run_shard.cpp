@@ -20,8 +20,14 @@ double time_of(const Record& record) {
   return seconds;
 }
 
-}  // namespace
+/// A text that is the same for equal shards.
+std::string division_of(const std::vector<std::size_t>& shards) {
+  Fnv1a hash;
+  for (const std::size_t shard : shards) hash.add(std::uint64_t{shard});
+  return fmt::format("{:016x}", hash.value());
+}
 
+/// The shard of every item of a plan, from 1. Without records (`times`) operations balance them.
 Result<std::vector<std::size_t>> shards_of(const PlanOutline& plan, std::size_t shards,
                                            const std::string& times) {
   // By the name: an equal device of another number, as an engine may hand it to another shard, takes as long.
@@ -49,10 +55,25 @@ Result<std::vector<std::size_t>> shards_of(const PlanOutline& plan, std::size_t 
   return share_out(estimate_costs(hints), shards);
 }
 
-std::string division_of(const std::vector<std::size_t>& shards) {
-  Fnv1a hash;
-  for (const std::size_t shard : shards) hash.add(std::uint64_t{shard});
-  return fmt::format("{:016x}", hash.value());
+}  // namespace
+
+Result<Assigned> assign_items(const PlanOutline& plan, const std::optional<Shard>& shard,
+                              const std::string& times) {
+  Assigned assigned{
+      shard, {}, std::vector<ItemState>(plan.items.size(), ItemState::to_run), plan.items.size()};
+  if (!shard) return assigned;
+  const auto of = shards_of(plan, shard->of, times);
+  if (!of) return tl::unexpected(of.error());
+  assigned.division = division_of(*of);
+  assigned.items = 0;
+  for (std::size_t item = 0; item < of->size(); ++item) {
+    // Those of others are taken to pass, as those that do not are few.
+    if ((*of)[item] == shard->number)
+      ++assigned.items;
+    else
+      assigned.states[item] = ItemState::passed;
+  }
+  return assigned;
 }
 
 }  // namespace parity::cli

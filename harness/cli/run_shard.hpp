@@ -1,17 +1,25 @@
 #pragma once
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "harness/cli/plan_outline.hpp"
+#include "harness/cli/run_engine.hpp"
 #include "harness/worker/shard.hpp"
 
 namespace parity::cli {
 
-/// The shard of every item of a plan, from 1. `times`: records of an earlier run, whose times balance the
-/// shards; empty: operations do.
-Result<std::vector<std::size_t>> shards_of(const PlanOutline& plan, std::size_t shards,
-                                           const std::string& times);
+/// What of a plan a run is to do.
+struct Assigned {
+  std::optional<Shard> shard;
+  std::string division;  ///< RunMark::division
+  std::vector<ItemState> states;
+  std::size_t items = 0;  ///< how many are to be run
+};
 
-/// A text that is the same for equal shards (RunMark::division).
-std::string division_of(const std::vector<std::size_t>& shards);
+/// What a shard is to do of a plan; without one all of it. `times`: records of an earlier run, whose times
+/// balance the shards; empty: operations do.
+Result<Assigned> assign_items(const PlanOutline& plan, const std::optional<Shard>& shard,
+                              const std::string& times);
 
 }  // namespace parity::cli

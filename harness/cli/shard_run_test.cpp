@@ -112,7 +112,7 @@ TEST(ShardedRun, ShardsThatShareThePlanOutOtherwiseAreNoWhole) {
   const ProgramRun merged = parity({"report", first, stray});
   EXPECT_EQ(merged.code, 2) << merged.out;
   expect_holds(merged.err, "shard 2 of 2 is not there (beside " + first + "); " + stray);
-  expect_holds(merged.err, "all shards need the same --times");
+  expect_holds(merged.err, "all shards need the same options, --times among them");
   EXPECT_EQ(parity({"report", first, stray, "--force-merge"}).code, 5);
   const ProgramRun resumed = parity(with(twelve(), {"--resume", scratch.file("1"), "--shard", "1/2"}));
   EXPECT_EQ(resumed.code, 2);
@@ -124,6 +124,22 @@ TEST(ShardedRun, ShardsThatShareThePlanOutOtherwiseAreNoWhole) {
   const ProgramRun twice = parity({"report", first, first, second});
   EXPECT_EQ(twice.code, 2) << twice.out;
   expect_holds(twice.err, "shard 1/2 is there twice");
+}
+
+/// Half of a run without a second look at the bits would pass for a run that looked twice everywhere.
+TEST(ShardedRun, ShardsOfOtherOptionsAreNoWhole) {
+  const ScratchDirectory scratch;
+  Words report = {"report"};
+  for (const std::string number : {"1", "2"}) {
+    const Words run =
+        with(twelve(), {"--out", scratch.file(number), "--shard", number + "/2", "--repeats", number});
+    ASSERT_EQ(parity(run, one_thread()).code, 0);
+    report.push_back(shard_of(scratch, number));
+  }
+  const ProgramRun merged = parity(report);
+  EXPECT_EQ(merged.code, 2) << merged.out;
+  expect_holds(merged.err, report[2] + " was run otherwise: all shards need the same options");
+  EXPECT_EQ(parity(with(report, {"--force-merge"})).code, 5);
 }
 
 TEST(ShardedRun, RecordsOfOtherCommitsAndSuitesAreNotMergedUnasked) {
