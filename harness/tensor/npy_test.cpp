@@ -211,7 +211,9 @@ TEST(NpyTest, WritesWhatItReads) {
   }
   // NumPy's own bytes, for the dtypes that both write alike.
   for (const char* name : {"f8.npy", "f4.npy", "f2.npy", "i4.npy", "int8.npy", "scalar.npy", "empty.npy"}) {
-    ASSERT_TRUE(write_npy(folder / name, *read_npy(golden(name))));
+    const auto read = read_npy(golden(name));
+    ASSERT_TRUE(read) << message(read);
+    ASSERT_TRUE(write_npy(folder / name, *read));
     EXPECT_EQ(test::contents(folder / name), test::contents(golden(name))) << name;
   }
 }
