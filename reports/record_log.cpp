@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "harness/base/byte_order_mark.hpp"
+#include "harness/base/text.hpp"
 #include "reports/record_json.hpp"
 #include "reports/text_file.hpp"
 
@@ -224,7 +225,7 @@ Result<LoggedRecords> parse_record_log(std::string_view text, const std::string&
     const std::size_t newline = text.find('\n', begin);
     const std::string_view line = text.substr(begin, newline == text.npos ? text.npos : newline - begin);
     begin = newline == text.npos ? text.size() : newline + 1;
-    if (line.find_first_not_of(" \t\r") == line.npos) {
+    if (trimmed(line).empty()) {
       if (begin == text.size())
         logged.note = fmt::format("{}:{}: the last line is empty; left out", name, number);
       continue;

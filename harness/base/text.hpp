@@ -43,9 +43,9 @@ inline bool fits_pattern(std::string_view text, std::string_view pattern) {
   return pattern.find_first_not_of('*', p) == pattern.npos;
 }
 
-/// Without blanks at its ends.
+/// Without blanks and line ends at its ends.
 inline std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view blank = " \t\r";
+  constexpr std::string_view blank = " \t\r\n";
   const std::size_t first = text.find_first_not_of(blank);
   if (first == text.npos) return {};
   return text.substr(first, text.find_last_not_of(blank) - first + 1);

@@ -39,8 +39,8 @@ TEST(Text, PartsStandBetweenMarks) {
 }
 
 TEST(Text, WordsAndNumbersAreWhole) {
-  EXPECT_EQ(trimmed(" \ta b\r"), "a b");
-  EXPECT_EQ(trimmed(" \t"), "");
+  EXPECT_EQ(trimmed(" \ta b\r\n"), "a b");
+  EXPECT_EQ(trimmed(" \t\r\n"), "");
   std::string_view text = "  one  two three ";
   EXPECT_EQ(take_word(text), "one");
   EXPECT_EQ(take_word(text), "two");

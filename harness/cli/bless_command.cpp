@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "harness/base/text.hpp"
 #include "harness/cli/commands.hpp"
 #include "harness/cli/exit_code.hpp"
 #include "harness/cli/output.hpp"
@@ -34,8 +35,7 @@ std::string git_author() {
 /// Refuses a text that is nothing but blanks.
 auto not_blank(const char* what) {
   return [what](const std::string& text) {
-    return text.find_first_not_of(" \t\r\n") == text.npos ? fmt::format("the {} is empty", what)
-                                                          : std::string();
+    return trimmed(text).empty() ? fmt::format("the {} is empty", what) : std::string();
   };
 }
 

@@ -79,7 +79,8 @@ Result<void> check_merge(const std::vector<NamedLog>& logs) {
 std::vector<std::string> missing_shards(const std::vector<NamedLog>& logs) {
   std::vector<std::string> sentences;
   const std::map<std::string, Shards> runs = shards_by_run(logs);
-  for (const auto& [key, shards] : runs) {
+  for (const auto& run : runs) {
+    const Shards& shards = run.second;
     std::vector<std::size_t> missing;
     for (std::size_t number = 1; number <= shards.of; ++number)
       if (!shards.logs.contains(number)) missing.push_back(number);
@@ -88,10 +89,9 @@ std::vector<std::string> missing_shards(const std::vector<NamedLog>& logs) {
                                     missing.size() == 1 ? "shard" : "shards", fmt::join(missing, ", "),
                                     shards.of, missing.size() == 1 ? "is" : "are",
                                     shards.logs.begin()->second));
-    const std::string& place = key;
-    const Shards& these = shards;
-    const auto other = std::ranges::find_if(
-        runs, [&](const auto& r) { return r.second.plan == these.plan && r.first != place; });
+    const auto other = std::ranges::find_if(runs, [&](const auto& candidate) {
+      return candidate.second.plan == shards.plan && candidate.first != run.first;
+    });
     if (other != runs.end())
       sentences.back() +=
           fmt::format("; {} was run otherwise: all shards need the same options, --times among them",

@@ -109,8 +109,7 @@ class Gate {
       if (now.inputs != before.inputs) {
         add({Kind::not_judged, record->case_text, record->path, "",
              "the inputs are not those of the baseline: their generator or the case's meaning changed; "
-             "nothing "
-             "can be compared until the baseline is blessed",
+             "nothing can be compared until the baseline is blessed",
              record->repro});
         return;
       }
@@ -124,8 +123,8 @@ class Gate {
   /// records say a thing once.
   struct Differences {
     bool vary = false;  ///< repeated runs had other bits
-    std::set<std::size_t> lost, compared, changed,
-        asked;  ///< changed: in their bits; asked: that is a finding
+    std::set<std::size_t> lost, compared;
+    std::set<std::size_t> changed, asked;  ///< changed: in their bits; asked: that is a finding
     std::map<std::pair<std::size_t, std::string>, std::string> drifts;  ///< by place and statistic
   };
 

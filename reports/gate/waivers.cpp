@@ -108,7 +108,7 @@ Result<std::vector<Waiver>> parse_waivers(std::string_view text, const std::stri
       if (!value.is_string()) return wrong(fmt::format("the field '{}' should be a text", key));
       *field->second = value.get<std::string>();
     }
-    if (w.reason.find_first_not_of(" \t\r\n") == w.reason.npos) return wrong("it needs a 'reason'");
+    if (trimmed(w.reason).empty()) return wrong("it needs a 'reason'");
     if (w.expires.empty()) return wrong("it needs 'expires', a date like 2027-03-01");
     if (!is_date(w.expires))
       return wrong(fmt::format("'expires' is '{}', which is no date; write one like 2027-03-01", w.expires));
