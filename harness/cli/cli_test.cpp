@@ -71,6 +71,24 @@ TEST(Cli, BadUsageIsTwo) {
   }
 }
 
+/// No limit that is nan is ever exceeded.
+TEST(Cli, NanIsNoNumber) {
+  for (const Words& words : {Words{"run", "--timeout", "nan"},
+                             {"run", "--case-timeout", "nan"},
+                             {"probe", "--timeout", "nan"},
+                             {"bisect", "gemm m=1 n=1 k=1", "--timeout", "nan"},
+                             {"faults", "--timeout", "nan"},
+                             {"bench", "gemm", "--seconds", "nan"},
+                             {"bench", "gemm", "--timeout", "nan"},
+                             {"history", "h.db", "--chance", "nan"},
+                             {"history", "h.db", "--smallest", "nan"},
+                             {"history", "h.db", "--slower", "nan"}}) {
+    const ProgramRun run = parity(words);
+    EXPECT_EQ(run.code, 2) << words[0];
+    expect_holds(run.err, words[words.size() - 2] + ": nan is no FLOAT");
+  }
+}
+
 TEST(Cli, UnknownDeviceIsThreeAndListsWhatIsHere) {
   for (const Words& words : {Words{"run", "--device", "nosuch"}, Words{"devices", "--device", "cpu:7"}}) {
     const ProgramRun run = parity(words);
