@@ -28,7 +28,7 @@ set_up_release() {
   fi
   install g++ cmake ninja-build ccache pkg-config git \
     libeigen3-dev libfmt-dev libexpected-dev libcli11-dev nlohmann-json3-dev libgtest-dev libbenchmark-dev libmpfr-dev \
-    libsqlite3-dev xz-utils \
+    libsqlite3-dev zlib1g-dev xz-utils \
     libvulkan1 libvulkan-dev mesa-vulkan-drivers vulkan-validationlayers
   if [ -n "${VULKAN_SDK:-}" ]; then
     say "VULKAN_SDK is set to $VULKAN_SDK: no shader compiler is installed"

@@ -32,9 +32,8 @@ std::string to_html(std::span<const PageSource> sources, std::span<const ProbedT
     at = end + 2;
     if (name == "index") {
       page += page_index(sources, trees);
-    } else if (name == "details") {
-      for (const PageSource& source : sources)
-        for (const Record& record : source.records) (page += '\n') += page_detail(record);
+    } else if (name == "blocks") {
+      page += page_blocks(sources);
     } else if (name == "scripts") {
       for (const std::string_view script : page_scripts) page += page_file(script);
     } else {

@@ -81,8 +81,17 @@ class ReportPage : public testing::Test {
       EXPECT_TRUE(request.starts_with("file://" + scratch_->file(""))) << request;
   }
 
-  static void open(const std::string& fragment) {
-    browser_->open("file://" + scratch_->file("both.html") + fragment);
+  static void open(const std::string& fragment, const std::string& file = "both.html") {
+    browser_->open("file://" + scratch_->file(file) + fragment);
+    expect_details();
+  }
+  /// A case's details are unpacked while its first lines stand there already.
+  static void expect_details() {
+    EXPECT_EQ(
+        value("new Promise((done) => { const began = Date.now(); const look = () => { "
+              "const busy = document.querySelector('[aria-busy]') !== null; "
+              "if (!busy || Date.now() - began > 15000) done(busy); else setTimeout(look, 5); }; look(); })"),
+        false);
   }
   static nlohmann::json value(const std::string& expression) { return browser_->evaluate(expression); }
   static std::string text(const std::string& selector) {
@@ -95,6 +104,7 @@ class ReportPage : public testing::Test {
               "'); e?.click(); return new Promise((done) => setTimeout(() => done(e !== null), 20)); })()"),
         true)
         << selector;
+    expect_details();
   }
 
   static std::unique_ptr<ScratchDirectory> scratch_;
@@ -207,6 +217,51 @@ TEST_F(ReportPage, ShowsACaseAndCopiesItsReproLine) {
   EXPECT_EQ(value("navigator.clipboard.readText()"), repro);
 }
 
+TEST_F(ReportPage, ShowsTheDetailsOfEveryBlock) {
+  // 400 records make blocks of 64: the first and the last of each side, and those around a seam.
+  open("");
+  for (const int row : {0, 63, 64, 199, 200, 383, 384, 399}) {
+    value(fmt::format("location.hash = 'case={}'", row));
+    value("new Promise((done) => setTimeout(done, 20))");
+    expect_details();
+    expect_holds(text("h2"), fmt::format(" m={} ", row % page_cases));
+    // What stands here is in the details alone.
+    const double ratio = 0.001 * (row % page_cases);
+    EXPECT_NEAR(value("Number(document.querySelector('.output .figure').textContent.slice(10))"), ratio,
+                1e-9);
+  }
+}
+
+TEST_F(ReportPage, SaysWhyDetailsCannotBeShown) {
+  const std::string page = contents(scratch_->file("both.html"));
+  const std::size_t blocks = page.find("id=\"blocks\"");
+  ASSERT_NE(blocks, page.npos);
+  const auto cut = [&](std::size_t size) {
+    std::ofstream(scratch_->file("cut.html")) << page.substr(0, size);
+  };
+  // A group of base64 that is not whole, and bytes that end too early.
+  for (const std::size_t size : {502u, 501u}) {
+    cut(page.find('\n', blocks) + size);
+    open("#case=10", "cut.html");
+    expect_holds(text("h2"), "gemm m=10 ");
+    expect_holds(
+        text(".warning"),
+        "The details of this case cannot be shown: they do not unpack, so the page's file is damaged");
+    EXPECT_EQ(value("document.querySelectorAll('.output').length"), 0);
+  }
+  open("#case=300", "cut.html");
+  expect_holds(text(".warning"), "the page ends before them, so its file is not whole");
+  for (const char* no_case : {"400", "-1", "1.5", "x"}) {
+    open(std::string("#case=") + no_case, "cut.html");
+    expect_holds(text(".warning"), fmt::format("There is no case {} in this page.", no_case));
+  }
+  open("");
+  value("delete globalThis.DecompressionStream");
+  click(".ladder td.cell a");
+  click(".rows .row a");
+  expect_holds(text(".warning"), "this browser is too old to unpack them");
+}
+
 TEST_F(ReportPage, EveryViewIsALinkAndBackLeadsBack) {
   open("");
   click(".ladder tbody th a");
@@ -221,8 +276,9 @@ TEST_F(ReportPage, EveryViewIsALinkAndBackLeadsBack) {
       "history.back(); })");
   EXPECT_EQ(value("location.hash"), at);
   expect_holds(text("h2"), "gemm m=0 ");
-  open(at);  // as somebody else opens it
+  open(at);  // as somebody else opens it: before the details are read
   expect_holds(text("h2"), "gemm m=0 ");
+  expect_holds(text(".output .figure"), "err/bound 0");
 }
 
 TEST_F(ReportPage, PrintsWholeTablesWithoutItsControls) {

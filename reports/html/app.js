@@ -94,7 +94,6 @@ addEventListener("scroll", updateSoon, {passive: true});
 addEventListener("resize", updateSoon);
 addEventListener("beforeprint", () => scrolled.forEach((call) => call(true)));
 addEventListener("afterprint", () => scrolled.forEach((call) => call(false)));
-document.addEventListener("DOMContentLoaded", () => stateOfAddress().view === "case" && show());
 let lastView = "";
 addEventListener("hashchange", () => {
   show();

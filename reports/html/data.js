@@ -1,4 +1,4 @@
-// The records: columns that are all there, details that are read when a case is opened.
+// The records: columns that are all there, details that are unpacked when a case is opened.
 
 const index = JSON.parse(document.getElementById("index").textContent);
 const rows = index.rows;
@@ -26,18 +26,32 @@ const setNames = index.sets.map((set) => {
   return name;
 });
 
-let detailLines = null;
-const details = new Map();
+// Details stand in blocks of records in the page's last part, which is read after the scripts have run.
+const wholePage = new Promise((done) => document.addEventListener("DOMContentLoaded", done));
+let blocks = null;
+let lastBlock = {number: -1, lines: null};
 
-/** Everything about one record; nothing while the page, whose last part this is, is still being read. */
-function detailOf(row) {
-  if (document.readyState === "loading") return null;
-  if (!detailLines) {
-    detailLines = document.getElementById("details").textContent.split("\n");
-    detailLines.shift();  // the text begins with a newline
+/** The lines of a block: base64 of what zlib deflated (reports/page_blocks.cpp). */
+async function unpackBlock(number) {
+  await wholePage;
+  if (typeof DecompressionStream === "undefined")
+    throw new Error("this browser is too old to unpack them; Chromium 80, Firefox 113 and Safari 16.4 can");
+  blocks ??= document.getElementById("blocks").textContent.trim().split("\n");
+  if (!blocks[number]) throw new Error("the page ends before them, so its file is not whole");
+  try {
+    const packed = Uint8Array.from(atob(blocks[number]), (character) => character.charCodeAt(0));
+    const lines = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
+    return (await new Response(lines).text()).split("\n");
+  } catch {
+    throw new Error("they do not unpack, so the page's file is damaged or cut off");
   }
-  if (!details.has(row)) details.set(row, JSON.parse(detailLines[row]));
-  return details.get(row);
+}
+
+/** Everything about one record, when it is read and unpacked. The last block is kept, as one steps from case to case. */
+async function detailOf(row) {
+  const number = Math.floor(row / index.block);
+  if (lastBlock.number !== number) lastBlock = {number, lines: unpackBlock(number)};
+  return JSON.parse((await lastBlock.lines)[row % index.block]);
 }
 
 /** Whether no element was compared though the verdict is a pass. */

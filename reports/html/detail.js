@@ -54,22 +54,10 @@ function otherRuns(row, state) {
       make("a", {href: linkTo({...state, case: other})}, textOf("path", other)), setNames[rows.set[other]], ratioText(rows.ratio[other])]), "texts"));
 }
 
-function caseView(state) {
-  const row = Number(state.case);
-  if (!(row >= 0 && row < rowCount)) return [make("p", {class: "warning"}, `There is no case ${state.case} in this page.`)];
-  const detail = detailOf(row);
-  if (!detail) return [make("p", {class: "muted"}, "The details are still being read …")];
-  const order = tableRows(state);
-  const at = order.indexOf(row);
-  const step = (to, text) => (at >= 0 && order[to] !== undefined
-    ? make("a", {class: "button", href: linkTo({...state, case: order[to]})}, text) : make("span", {class: "button off"}, text));
+/** What is behind a case's first lines: everything that its details hold. */
+function caseBody(row, detail, state) {
   const bad = detail.outputs.findIndex((output) => output.verdict !== "pass");
   return [
-    make("nav", {class: "steps"}, make("a", {class: "button", href: linkTo({...state, view: "cases", case: ""})}, "← cases"), step(at - 1, "previous"), step(at + 1, "next")),
-    make("h2", {class: "case"}, badge(verdictOf(row)), make("span", {}, textOf("case", row))),
-    make("p", {class: "muted"}, `${textOf("path", row)} on ${setNames[rows.set[row]]}`),
-    textOf("reason", row) ? make("p", {class: `reason v-${verdictOf(row)}`}, textOf("reason", row)) : null,
-    isEmptyPass(row) ? make("p", {class: "muted"}, "No element was compared: the result has none.") : null,
     detail.reruns ? plainTable("Run again", ["verdict", "reason", "err/bound", "took"],
       detail.reruns.map(([verdict, reason, ratio, took]) => [badge(verdict), reason || "–", ratioText(ratio), seconds(took)]), "texts") : null,
     detail.repro ? make("div", {class: "repro"}, make("code", {}, detail.repro), copyButton(detail.repro)) : null,
@@ -83,5 +71,29 @@ function caseView(state) {
     timesTable(detail),
     otherRuns(row, state),
     caseFacts(row, detail),
+  ];
+}
+
+function caseView(state) {
+  const row = Number(state.case);
+  if (!(Number.isInteger(row) && row >= 0 && row < rowCount)) return [make("p", {class: "warning"}, `There is no case ${state.case} in this page.`)];
+  const order = tableRows(state);
+  const at = order.indexOf(row);
+  const step = (to, text) => (at >= 0 && order[to] !== undefined
+    ? make("a", {class: "button", href: linkTo({...state, case: order[to]})}, text) : make("span", {class: "button off"}, text));
+  const body = make("div", {class: "body", "aria-busy": "true"});
+  const fillBody = (children) => {
+    body.removeAttribute("aria-busy");
+    fill(body, {}, children);
+  };
+  detailOf(row).then((detail) => fillBody(caseBody(row, detail, state)),
+    (error) => fillBody([make("p", {class: "warning"}, `The details of this case cannot be shown: ${error.message}.`)]));
+  return [
+    make("nav", {class: "steps"}, make("a", {class: "button", href: linkTo({...state, view: "cases", case: ""})}, "← cases"), step(at - 1, "previous"), step(at + 1, "next")),
+    make("h2", {class: "case"}, badge(verdictOf(row)), make("span", {}, textOf("case", row))),
+    make("p", {class: "muted"}, `${textOf("path", row)} on ${setNames[rows.set[row]]}`),
+    textOf("reason", row) ? make("p", {class: `reason v-${verdictOf(row)}`}, textOf("reason", row)) : null,
+    isEmptyPass(row) ? make("p", {class: "muted"}, "No element was compared: the result has none.") : null,
+    body,
   ];
 }
