@@ -14,9 +14,9 @@ std::string_view page_file(std::string_view name) {
 }
 
 /// Scripts share one scope, so the order is that in which they use each other while they load.
-constexpr std::string_view page_scripts[] = {"base.js",   "data.js",    "filter.js",  "ladder.js",
-                                             "table.js",  "plots.js",   "outputs.js", "trees.js",
-                                             "detail.js", "compare.js", "app.js"};
+constexpr std::string_view page_scripts[] = {"base.js",   "inflate.js", "data.js",    "filter.js",
+                                             "ladder.js", "table.js",   "plots.js",   "outputs.js",
+                                             "trees.js",  "detail.js",  "compare.js", "app.js"};
 
 }  // namespace
 

@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <zlib.h>
 
 #include <new>
@@ -19,7 +20,7 @@ void append_base64(std::string& text, std::string_view bytes) {
   }
 }
 
-/// In zlib's format (RFC 1950), which browsers call "deflate".
+/// In zlib's format (RFC 1950), which reports/html/inflate.js unpacks.
 std::string deflated(const std::string& text) {
   uLongf size = compressBound(text.size());
   std::string packed(size, '\0');
@@ -35,18 +36,20 @@ std::string deflated(const std::string& text) {
 
 std::string page_blocks(std::span<const PageSource> sources) {
   std::string blocks, lines;
-  std::size_t held = 0;
+  std::size_t first = 0, next = 0;
   const auto finish = [&] {
-    if (held == 0) return;
-    append_base64(blocks += '\n', deflated(lines));
+    if (next == first) return;
+    blocks += fmt::format("\n{} {} ", first, lines.size());
+    append_base64(blocks, deflated(lines));
     lines.clear();
-    held = 0;
+    first = next;
   };
   for (const PageSource& source : sources)
     for (const Record& record : source.records) {
-      if (held > 0) lines += '\n';
+      if (next > first) lines += '\n';
       lines += page_detail(record);
-      if (++held == page_block_records) finish();
+      ++next;
+      if (lines.size() >= page_block_bytes) finish();
     }
   finish();
   return blocks;

@@ -21,7 +21,7 @@ void write_numbers(PageJson& json, const char* key, const std::vector<double>& n
   json.key(key).array(numbers, [&](double number) { json.number(number, digits); });
 }
 
-/// The order of these is that of `statistic_names` in reports/html/detail.js.
+/// The order of these is that of `statisticNames` in reports/html/outputs.js.
 void write_statistics(PageJson& json, const ErrorStatistics& s) {
   json.key("st").open('[');
   for (const std::int64_t count : {s.elements, s.nan, s.inf, s.unexpected_nonfinite, s.missing_nan,

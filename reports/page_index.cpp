@@ -126,7 +126,6 @@ std::string page_index(std::span<const PageSource> sources, std::span<const Prob
 
   PageJson json;
   json.open('{').key("format").integer(2);
-  json.key("block").integer(page_block_records);
   json.key("verdicts").array(page_verdicts, [&](Verdict verdict) { json.string(name_of(verdict)); });
   write_sources(json, sources);
   write_sets(json, sets);

@@ -94,6 +94,8 @@ addEventListener("scroll", updateSoon, {passive: true});
 addEventListener("resize", updateSoon);
 addEventListener("beforeprint", () => scrolled.forEach((call) => call(true)));
 addEventListener("afterprint", () => scrolled.forEach((call) => call(false)));
+// A case that was asked for before the page's last part was read, or before its loading was stopped.
+document.addEventListener("readystatechange", () => stateOfAddress().view === "case" && show(), {once: true});
 let lastView = "";
 addEventListener("hashchange", () => {
   show();

@@ -26,32 +26,30 @@ const setNames = index.sets.map((set) => {
   return name;
 });
 
-// Details stand in blocks of records in the page's last part, which is read after the scripts have run.
-const wholePage = new Promise((done) => document.addEventListener("DOMContentLoaded", done));
 let blocks = null;
-let lastBlock = {number: -1, lines: null};
+let openBlock = {first: 0, lines: []};
+const damaged = new Error("this page's file is damaged or cut off");
 
-/** The lines of a block: base64 of what zlib deflated (reports/page_blocks.cpp). */
-async function unpackBlock(number) {
-  await wholePage;
-  if (typeof DecompressionStream === "undefined")
-    throw new Error("this browser is too old to unpack them; Chromium 80, Firefox 113 and Safari 16.4 can");
-  blocks ??= document.getElementById("blocks").textContent.trim().split("\n");
-  if (!blocks[number]) throw new Error("the page ends before them, so its file is not whole");
-  try {
-    const packed = Uint8Array.from(atob(blocks[number]), (character) => character.charCodeAt(0));
-    const lines = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
-    return (await new Response(lines).text()).split("\n");
-  } catch {
-    throw new Error("they do not unpack, so the page's file is damaged or cut off");
+/** Everything about one record; nothing while the page, whose last part this is, is still being read. */
+function detailOf(row) {
+  if (document.readyState === "loading") return null;
+  blocks ??= (document.getElementById("blocks")?.textContent ?? "").trim().split("\n").map((line) => line.split(" ")).filter((parts) => parts.length === 3);
+  if (!(row >= openBlock.first && row < openBlock.first + openBlock.lines.length)) {
+    const [first, size, packed] = blocks.findLast(([number]) => Number(number) <= row) ?? ["0", "0", ""];
+    openBlock = {first: Number(first), lines: unpackLines(packed, Number(size))};
   }
+  const line = openBlock.lines[row - openBlock.first];
+  if (line === undefined) throw damaged;
+  return JSON.parse(line);
 }
 
-/** Everything about one record, when it is read and unpacked. The last block is kept, as one steps from case to case. */
-async function detailOf(row) {
-  const number = Math.floor(row / index.block);
-  if (lastBlock.number !== number) lastBlock = {number, lines: unpackBlock(number)};
-  return JSON.parse((await lastBlock.lines)[row % index.block]);
+/** Lines of details, which reports/page_blocks.cpp deflated. */
+function unpackLines(base64, size) {
+  try {
+    return new TextDecoder().decode(inflate(Uint8Array.from(atob(base64), (character) => character.charCodeAt(0)), size)).split("\n");
+  } catch {
+    throw damaged;
+  }
 }
 
 /** Whether no element was compared though the verdict is a pass. */

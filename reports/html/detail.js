@@ -74,26 +74,30 @@ function caseBody(row, detail, state) {
   ];
 }
 
+/** That, or why it is not there. */
+function caseBodyOrReason(row, state) {
+  let detail = null;
+  try {
+    detail = detailOf(row);
+  } catch (error) {
+    return make("p", {class: "warning"}, `The details of this case cannot be shown: ${error.message}.`);
+  }
+  return detail ? caseBody(row, detail, state) : make("p", {class: "muted"}, "The details are still being read …");
+}
+
 function caseView(state) {
-  const row = Number(state.case);
-  if (!(Number.isInteger(row) && row >= 0 && row < rowCount)) return [make("p", {class: "warning"}, `There is no case ${state.case} in this page.`)];
+  const row = /^\d+$/.test(state.case) ? Number(state.case) : rowCount;
+  if (row >= rowCount) return [make("p", {class: "warning"}, `There is no case ${state.case} in this page.`)];
   const order = tableRows(state);
   const at = order.indexOf(row);
   const step = (to, text) => (at >= 0 && order[to] !== undefined
     ? make("a", {class: "button", href: linkTo({...state, case: order[to]})}, text) : make("span", {class: "button off"}, text));
-  const body = make("div", {class: "body", "aria-busy": "true"});
-  const fillBody = (children) => {
-    body.removeAttribute("aria-busy");
-    fill(body, {}, children);
-  };
-  detailOf(row).then((detail) => fillBody(caseBody(row, detail, state)),
-    (error) => fillBody([make("p", {class: "warning"}, `The details of this case cannot be shown: ${error.message}.`)]));
   return [
     make("nav", {class: "steps"}, make("a", {class: "button", href: linkTo({...state, view: "cases", case: ""})}, "← cases"), step(at - 1, "previous"), step(at + 1, "next")),
     make("h2", {class: "case"}, badge(verdictOf(row)), make("span", {}, textOf("case", row))),
     make("p", {class: "muted"}, `${textOf("path", row)} on ${setNames[rows.set[row]]}`),
     textOf("reason", row) ? make("p", {class: `reason v-${verdictOf(row)}`}, textOf("reason", row)) : null,
     isEmptyPass(row) ? make("p", {class: "muted"}, "No element was compared: the result has none.") : null,
-    body,
+    caseBodyOrReason(row, state),
   ];
 }
