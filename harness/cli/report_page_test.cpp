@@ -289,6 +289,20 @@ TEST_F(ReportPage, EveryViewIsALinkAndBackLeadsBack) {
   expect_holds(text(".output .figure"), "err/bound 0");
 }
 
+TEST_F(ReportPage, NoColumnHeadIsCutOff) {
+  for (const char* sort : {"", "-ratio", "-ulp", "-relative", "-equal", "-order", "-seconds", "-verdict"}) {
+    open(std::string("#view=cases&sort=") + sort);
+    for (const int width : {710, 1200, 1280, 1600}) {
+      browser_->resize(width, 800);
+      EXPECT_EQ(value("[...document.querySelectorAll('.row.head span')].filter((head) => head.scrollWidth > "
+                      "head.clientWidth).map((head) => head.textContent)"),
+                nlohmann::json::array())
+          << sort << " " << width;
+    }
+  }
+  browser_->resize(1200, 800);
+}
+
 TEST_F(ReportPage, PrintsWholeTablesWithoutItsControls) {
   open("#filter=set=0");
   browser_->command("Emulation.setEmulatedMedia", {{"media", "print"}});
